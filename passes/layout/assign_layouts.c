@@ -49,7 +49,8 @@ static const struct layout *free_layout(const struct assignment *a, const struct
 {
     const struct ir_value *value = op->operands[index];
     int extent[LAYOUT_RANK], order[LAYOUT_RANK], next = 0;
-    int axis = op->opcode == OP_REDUCE ? (int)ir_number(op, IR_ATTRIBUTE_AXIS, 0) : value->type->rank - 1;
+    bool along = op->opcode == OP_REDUCE || op->opcode == OP_SCAN;
+    int axis = along ? (int)ir_number(op, IR_ATTRIBUTE_AXIS, 0) : value->type->rank - 1;
     for (int d = 0; d < value->type->rank; d++)
         extent[d] = (int)value->type->extent[d];
     order[next++] = axis;
@@ -117,6 +118,18 @@ static void assign_concatenate(const struct assignment *a, struct ir_operation *
     convert_result(a, op, result, natural ? natural : chosen);
 }
 
+static void assign_scan(const struct assignment *a, struct ir_operation *op)
+{
+    const struct layout *layout = layout_chosen(a->choice, op->results[0]);
+    if (!layout || !layout_rule_reduces(op, layout))
+        layout = free_layout(a, op, 0);
+    for (int i = 0; i < op->operand_count; i++)
+        adapt_operand(a, op, i, layout);
+    for (int i = 0; i < op->result_count; i++)
+        if (layout_rule_has(op->results[i]))
+            convert_result(a, op, op->results[i], layout);
+}
+
 /* No layout of the operand gives the result's: both are made in every thread. */
 static void assign_replicated(const struct assignment *a, struct ir_operation *op)
 {
@@ -175,6 +188,10 @@ static void assign_operation(struct assignment *a, struct ir_operation *op)
     }
     if (op->opcode == OP_CONCATENATE) {
         assign_concatenate(a, op);
+        return;
+    }
+    if (op->opcode == OP_SCAN) {
+        assign_scan(a, op);
         return;
     }
     for (int i = 0; i < op->result_count; i++)

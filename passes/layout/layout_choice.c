@@ -14,6 +14,7 @@
 #include "ir/facts/move_plan.h"
 #include "passes/layout/memory_access.h"
 #include "passes/layout/product_layout.h"
+#include "passes/layout/scan_layout.h"
 #include "passes/base/rewrite.h"
 
 enum { LOOP_WEIGHT = 8, CANDIDATES = 24 };
@@ -334,6 +335,8 @@ static double touch_cost(const struct layout_choice *choice, const struct touch 
     }
     if (move_is_planned(op))
         return move_cost(choice, op, touch->operand, layout);
+    if (op->opcode == OP_SCAN) /* once for all its tiles, which have one layout */
+        return touch->operand == 0 ? layout_rule_reduce_cost(op, layout) : 0;
     if (op->opcode == OP_DOT)
         return touch->operand < 0 && layout != dot_layout(choice, op)
                    ? (ir_attribute(op, IR_ATTRIBUTE_INSTRUCTION) ? 1e7 : 20.0) * layout_registers(layout)
@@ -460,8 +463,13 @@ static void propose_for(const struct layout_choice *choice, const struct touch *
     }
     if (op->opcode == OP_DOT && touch->operand < 0)
         propose(candidates, dot_layout(choice, op));
-    if (op->opcode == OP_REDUCE && touch->operand >= 0)
+    if ((op->opcode == OP_REDUCE || op->opcode == OP_SCAN) && touch->operand >= 0)
         propose(candidates, ordered_layout(choice, touch->value->type, (int)ir_number(op, IR_ATTRIBUTE_AXIS, 0)));
+    if (op->opcode == OP_SCAN && touch->operand >= 0) {
+        int axis = (int)ir_number(op, IR_ATTRIBUTE_AXIS, 0), last = touch->value->type->rank - 1;
+        propose(candidates, scan_layout(choice->table, touch->value->type, axis, last, choice->warps));
+        propose(candidates, scan_layout(choice->table, touch->value->type, axis, axis, choice->warps));
+    }
     if (touch->operand < 0 && op->result_count == 1 && op->operand_count > 0) {
         const struct class *operand = class_of(choice, op->operands[0]);
         if (operand && operand->layout &&

@@ -129,6 +129,7 @@ struct loop_cost loop_cost_of(const struct ir_operation *op, const struct target
         int bits = log2_floor((uint64_t)extent) + 1, stages = bits * (bits + 1) / 2;
         return takes(4 * work * stages, (double)stages * SHUFFLE_LATENCY);
     }
+    case OP_SCAN: return takes(4 * work + 20, 10 * SHUFFLE_LATENCY);
     case OP_MATH: return takes(6 * work, MATH_LATENCY);
     case OP_DIV:
     case OP_REM: return takes(10 * work, 10 * ALU_LATENCY);

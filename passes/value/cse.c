@@ -7,7 +7,7 @@
  *
  * The table of known operations is scoped by regions.  A write, an atomic or a call forgets the loads that it may
  * change (ir/facts/alias.h); all are forgotten by what orders memory.  A loop forgets before its first iteration what any
- * iteration may change.  Regions of map and reduce start with an empty table: they see only their own values.  Equal
+ * iteration may change.  Regions of map, reduce and scan start with an empty table: they see only their own values.  Equal
  * means: opcode, operands, attributes and types; commutative ones also with operands exchanged.
  *
  * Of scalars that go round a loop with equal values, as slots of rings do that turn together, one is used for all:
@@ -81,10 +81,11 @@ static bool is_candidate(const struct ir_operation *op)
            !ir_has_trait(op, IR_TRAIT_WRITE | IR_TRAIT_ATOMIC | IR_TRAIT_SYNC | IR_TRAIT_SHARED_WRITE);
 }
 
-/* A reduction without a region of its own code. */
+/* A reduction or scan without a region of its own code. */
 static bool is_plain_reduce(const struct ir_operation *op)
 {
-    return op->opcode == OP_REDUCE && ir_number(op, IR_ATTRIBUTE_KIND, IR_REDUCE_REGION) != IR_REDUCE_REGION;
+    return (op->opcode == OP_REDUCE || op->opcode == OP_SCAN) &&
+           ir_number(op, IR_ATTRIBUTE_KIND, IR_REDUCE_REGION) != IR_REDUCE_REGION;
 }
 
 static void forget_loads(struct cse *cse, const struct ir_operation *writer)

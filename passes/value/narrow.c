@@ -109,7 +109,7 @@ static bool is_narrowable(const struct narrowing *n, const struct ir_operation *
     case OP_SHL:
     case OP_SHR: amount = known_range(n, op->operands[1]); return amount.low >= 0 && amount.high < 32;
     case OP_REDUCE:
-        return op->operand_count == 1 && ir_number(op, IR_ATTRIBUTE_KIND, IR_REDUCE_REGION) != IR_REDUCE_REGION;
+    case OP_SCAN: return ir_number(op, IR_ATTRIBUTE_KIND, IR_REDUCE_REGION) != IR_REDUCE_REGION;
     default: return false;
     }
 }
@@ -257,7 +257,7 @@ static void walk(struct narrowing *n, struct ir_block *block)
         }
         for (int r = 0; op && r < op->region_count; r++)
             walk(n, op->regions[r]);
-        if (!op || op->region_count > (op->opcode == OP_REDUCE))
+        if (!op || op->region_count > (op->opcode == OP_REDUCE || op->opcode == OP_SCAN))
             continue;
         narrow_gather(n, op);
         bool all = true, any = false;

@@ -94,7 +94,27 @@ static bool simplify_for(struct ir_operation *op)
     return changed;
 }
 
+/* Lines of one element: each stands for itself, and before it stands the first value. */
+static bool simplify_scan(struct ir_operation *op)
+{
+    if (op->operands[0]->type->extent[ir_number(op, IR_ATTRIBUTE_AXIS, 0)] != 1)
+        return false;
+    bool exclusive = ir_number(op, IR_ATTRIBUTE_EXCLUSIVE, 0) != 0;
+    struct ir_builder builder = rewrite_before(op);
+    for (int i = 0; i < op->result_count; i++)
+        ir_replace_uses(op->results[i], exclusive ? ir_build_value(&builder, OP_SPLAT, op->results[i]->type, 1,
+                                                                   &op->operands[op->result_count + i])
+                                                  : op->operands[i]);
+    ir_remove(op);
+    return true;
+}
+
 bool simplify_control(struct ir_operation *op)
 {
-    return op->opcode == OP_IF ? simplify_if(op) : op->opcode == OP_FOR ? simplify_for(op) : false;
+    switch (op->opcode) {
+    case OP_IF: return simplify_if(op);
+    case OP_FOR: return simplify_for(op);
+    case OP_SCAN: return simplify_scan(op);
+    default: return false;
+    }
 }

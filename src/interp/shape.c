@@ -100,11 +100,11 @@ void execute_shape(struct frame *frame, const struct ir_operation *operation)
 
 /* ---- reductions ---- */
 
-/* Two neighbours, one value an operand, to `out`, which may be the first of them. */
-static void combine_neighbours(struct frame *frame, const struct ir_operation *operation, enum ir_reduce_kind kind,
-                               bool propagate, const uint64_t *both, uint64_t *out)
+void execute_combining(struct frame *frame, const struct ir_operation *operation, const uint64_t *both, uint64_t *out)
 {
-    int n = operation->operand_count;
+    enum ir_reduce_kind kind = (enum ir_reduce_kind)ir_number(operation, IR_ATTRIBUTE_KIND, IR_REDUCE_ADD);
+    bool propagate = ir_number(operation, IR_ATTRIBUTE_NAN, IR_NAN_SKIP) == IR_NAN_PROPAGATE;
+    int n = operation->result_count;
     if (kind != IR_REDUCE_REGION) {
         for (int i = 0; i < n; i++)
             out[i] = scalar_combine(kind, operation->operands[i]->type->element, propagate, both[i], both[n + i]);
@@ -123,14 +123,12 @@ static void combine_neighbours(struct frame *frame, const struct ir_operation *o
 static void combine_tree(struct frame *frame, const struct ir_operation *operation, int64_t first, int64_t step,
                          int64_t count, int64_t target, uint64_t *line)
 {
-    enum ir_reduce_kind kind = (enum ir_reduce_kind)ir_number(operation, IR_ATTRIBUTE_KIND, IR_REDUCE_ADD);
-    bool propagate = ir_number(operation, IR_ATTRIBUTE_NAN, IR_NAN_SKIP) == IR_NAN_PROPAGATE;
     int n = operation->operand_count;
     for (int64_t k = 0; k < count * n; k++)
         line[k] = frame_cell(frame, operation->operands[k % n])->bits[first + k / n * step];
     for (int64_t left = count; left > 1; left = (left + 1) / 2) {
         for (int64_t k = 0; k < left / 2; k++)
-            combine_neighbours(frame, operation, kind, propagate, line + 2 * k * n, line + k * n);
+            execute_combining(frame, operation, line + 2 * k * n, line + k * n);
         if (left % 2)
             memmove(line + left / 2 * n, line + (left - 1) * n, (size_t)n * sizeof *line);
     }

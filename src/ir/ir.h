@@ -114,6 +114,8 @@ int64_t ir_type_bytes(const struct ir_type *tile);    /* of its elements in memo
     ATTRIBUTE(AXIS, "axis", INT)                      \
     ATTRIBUTE(KIND, "kind", INT)                      \
     ATTRIBUTE(FIXED, "fixed", INT)                    \
+    ATTRIBUTE(REVERSE, "reverse", INT)                \
+    ATTRIBUTE(EXCLUSIVE, "exclusive", INT)            \
     ATTRIBUTE(PRECISION, "precision", INT)            \
     ATTRIBUTE(PROMOTE, "promote", INT)                \
     ATTRIBUTE(DIMENSION, "dimension", INT)            \

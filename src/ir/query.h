@@ -53,7 +53,7 @@ static inline bool ir_is_in_loop(const struct ir_operation *op)
 /* Regions that see only their own values (see ir/verify/verify.c). */
 static inline bool ir_is_isolated(const struct ir_operation *op)
 {
-    return op->opcode == OP_MAP || op->opcode == OP_REDUCE;
+    return op->opcode == OP_MAP || op->opcode == OP_REDUCE || op->opcode == OP_SCAN;
 }
 /* The one constant that fills the whole of a constant tile. */
 static inline bool ir_is_constant(const struct ir_value *value)

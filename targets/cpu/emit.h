@@ -3,7 +3,7 @@
  * One walk over a function's blocks, in program order.  Scalars become LLVM values at once.  A tile is at any time
  * either virtual   nothing was emitted; whoever needs element p asks cpu_element(), which emits the code that computes
  * it there, or a buffer  its elements stand row-major in the thread's scratch. What must be a buffer (a cut): results
- * of reduce, sort, dot, atomics and of reshapes that move elements, values carried by loops or yielded from `if`, loads that
+ * of reduce, scan, sort, dot, atomics and of reshapes that move elements, values carried by loops or yielded from `if`, loads that
  * a later write could change, and dear values with several consumers (plan.c decides).  Everything between two cuts is
  * evaluated inside one loop nest (nest.c), innermost dimension in vectors.
  *
@@ -142,8 +142,6 @@ LLVMValueRef cpu_multiply_add(struct cpu_emitter *e, LLVMValueRef a, LLVMValueRe
                               bool is_float); /* may contract */
 LLVMValueRef cpu_combine(struct cpu_emitter *e, enum ir_reduce_kind kind, enum ir_element element, LLVMValueRef a,
                          LLVMValueRef b, enum ir_nan nan);
-/* Bits of the value that changes nothing under `kind`. */
-uint64_t cpu_identity(enum ir_reduce_kind kind, enum ir_element element, enum ir_nan nan);
 LLVMValueRef cpu_reduce_kind_lanes(struct cpu_emitter *e, enum ir_reduce_kind kind, enum ir_element element,
                                    LLVMValueRef vector, enum ir_nan nan);
 LLVMValueRef cpu_math(struct cpu_emitter *e, enum ir_math function, enum ir_element element, LLVMValueRef a,
@@ -198,7 +196,8 @@ struct cpu_nest {
     VECTOR(struct cpu_side) sides;     /* buffers filled by the way */
     const struct ir_operation *target; /* a store: the nest runs over what is inside; or NULL */
     bool partial;                      /* does not visit every element: no sides */
-    bool in_order;                     /* lanes 1, indexes ascending */
+    bool in_order;                     /* indexes of the lanes ascending */
+    unsigned descending;               /* bit d: the indexes of dimension d descend; of the lanes' one in order alone */
     bool aligned;                      /* vectors start at multiples of the lanes */
     bool narrow_memory;                /* moves elements under 32 bits: AVX2 has no masks for them */
     int lanes_dim, lanes, unroll;      /* lanes_dim -1 and lanes 0 before cpu_nest_emit: it chooses */
@@ -277,7 +276,7 @@ struct cpu_buffer *cpu_reusable(struct cpu_emitter *e, struct ir_value *value, c
 void cpu_prepare(struct cpu_nest *nest);
 void cpu_finish(struct cpu_nest *nest); /* binds sides */
 
-/* ---- block.c, control.c, move.c, reduce.c, sort.c, dot.c ---- */
+/* ---- block.c, control.c, move.c, reduce.c, scan.c, sort.c, dot.c ---- */
 /* Everything but the terminator, whose operands the caller hands on; then cpu_block_end gives its buffers back. */
 struct cpu_plan *cpu_emit_block(struct cpu_emitter *e, struct ir_block *block);
 void cpu_block_end(struct cpu_emitter *e, const struct ir_block *block);
@@ -285,6 +284,7 @@ void cpu_emit_control(struct cpu_emitter *e, const struct cpu_plan *plan, struct
 void cpu_emit_move(struct cpu_emitter *e, struct ir_operation *operation, int position); /* concatenate, flip, gather */
 void cpu_emit_reduce(struct cpu_emitter *e, const struct cpu_plan *plan, struct ir_operation *operation, int position);
 void cpu_emit_sort(struct cpu_emitter *e, struct ir_operation *operation, int position);
+void cpu_emit_scan(struct cpu_emitter *e, struct ir_operation *operation);
 void cpu_emit_dot(struct cpu_emitter *e, const struct cpu_plan *plan, struct ir_operation *operation, int position);
 void cpu_emit_view(struct cpu_emitter *e, struct ir_operation *operation);
 LLVMValueRef cpu_scalar(struct cpu_emitter *e, struct ir_value *value); /* register form */

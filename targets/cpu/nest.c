@@ -170,7 +170,13 @@ static void two_stretches(struct cpu_nest *nest, const struct cpu_point *point, 
         stop = LLVMBuildSelect(B, second, stop1, stop0, "");
     }
     cpu_loop_begin(e, &inner, start, stop, nest->lanes);
-    body(nest, point, mode, inner.index, whole ? NULL : active_lanes(nest, inner.index, stop), 0);
+    LLVMValueRef base = inner.index;
+    if (nest->descending >> nest->lanes_dim & 1) { /* the vector that stands as far from the last one */
+        LLVMValueRef last = LLVMBuildSub(B, LLVMBuildSub(B, stop, start, ""), cpu_int(e, 1), "");
+        last = LLVMBuildAnd(B, last, cpu_int(e, -nest->lanes), "");
+        base = LLVMBuildSub(B, LLVMBuildAdd(B, start, last, ""), LLVMBuildSub(B, base, start, ""), "");
+    }
+    body(nest, point, mode, base, whole ? NULL : active_lanes(nest, base, stop), 0);
     cpu_loop_end(e, &inner);
     if (start0)
         cpu_loop_end(e, &outer);
@@ -216,17 +222,31 @@ static struct nest_bounds find_bounds(struct cpu_nest *nest)
     return b;
 }
 
+/* Head, whole vectors inside, tail; descending from the tail to the head. */
+static void emit_in_order(struct cpu_nest *nest, const struct cpu_point *point, const struct nest_bounds *b)
+{
+    struct cpu_emitter *e = nest->e;
+    bool descending = nest->descending >> nest->lanes_dim & 1;
+    LLVMValueRef inside = LLVMBuildAnd(B, LLVMBuildSub(B, b->last, b->first, ""), cpu_int(e, -nest->lanes), "");
+    LLVMValueRef whole = LLVMBuildAdd(B, b->first, inside, "");
+    for (int part = 0; part < 3; part++) {
+        int which = descending ? 2 - part : part;
+        if (which == 1)
+            two_stretches(nest, point, CPU_INSIDE, NULL, NULL, b->first, whole, true);
+        else if (which == 0 && b->clipped)
+            two_stretches(nest, point, CPU_MIXED, NULL, NULL, b->start, b->first, false);
+        else if (which == 2 && (b->clipped || nest->extent[nest->lanes_dim] % nest->lanes))
+            two_stretches(nest, point, CPU_MIXED, NULL, NULL, whole, b->stop, false);
+    }
+}
+
 static void emit_lanes(struct cpu_nest *nest, const struct cpu_point *point)
 {
     struct cpu_emitter *e = nest->e;
     struct nest_bounds b = find_bounds(nest);
     int64_t extent = nest->extent[nest->lanes_dim], lanes = nest->lanes, stride = lanes * nest->unroll;
     if (nest->in_order) {
-        if (b.clipped)
-            two_stretches(nest, point, CPU_MIXED, NULL, NULL, b.start, b.first, false);
-        two_stretches(nest, point, CPU_INSIDE, NULL, NULL, b.first, b.last, false);
-        if (b.clipped)
-            two_stretches(nest, point, CPU_MIXED, NULL, NULL, b.last, b.stop, false);
+        emit_in_order(nest, point, &b);
         return;
     }
     if (nest->aligned && b.clipped) {
@@ -315,6 +335,8 @@ static void emit_outer(struct cpu_nest *nest, struct cpu_point *point, int dimen
     struct cpu_loop loop;
     cpu_loop_begin(e, &loop, cpu_int(e, 0), cpu_int(e, nest->extent[dimension]), 1);
     point->index[dimension] = loop.index;
+    if (nest->descending >> dimension & 1)
+        point->index[dimension] = LLVMBuildSub(B, cpu_int(e, nest->extent[dimension] - 1), loop.index, "");
     emit_outer(nest, point, dimension + 1);
     cpu_loop_end(e, &loop);
 }

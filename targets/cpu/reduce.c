@@ -3,25 +3,22 @@
  * another dimension the result's buffer accumulates, row by row.  A user's function keeps the order of indexes: its
  * lanes never meet out of order. */
 #include "base/plant.h"
-#include "targets/cpu/emit.h"
+#include "targets/cpu/combine.h"
 #include <string.h>
 
 #define B e->builder
 
-enum { MAX_VALUES = 16, MAX_COPIES = 4 };
+enum { MAX_COPIES = 4 };
 
 struct reduction {
-    const struct ir_operation *operation;
-    enum ir_reduce_kind kind;
-    enum ir_nan nan;
-    int axis, count;
-    enum ir_element element[MAX_VALUES];       /* of accumulators: narrow floats accumulate in f32 */
-    LLVMValueRef slot[MAX_COPIES][MAX_VALUES]; /* accumulators when the lanes run along the axis */
-    LLVMValueRef fresh;                        /* in order: no element was seen yet */
-    struct cpu_buffer *buffer[MAX_VALUES];     /* NULL: the result is a scalar */
+    struct cpu_combining by;
+    int axis;
+    LLVMValueRef slot[MAX_COPIES][CPU_COMBINED]; /* accumulators when the lanes run along the axis */
+    LLVMValueRef fresh;                          /* in order: no element was seen yet */
+    struct cpu_buffer *buffer[CPU_COMBINED];     /* NULL: the result is a scalar */
 };
 
-static void result_point(const struct cpu_nest *nest, int axis, const struct cpu_point *point, struct cpu_point *out)
+void cpu_point_without(const struct cpu_nest *nest, int axis, const struct cpu_point *point, struct cpu_point *out)
 {
     *out = (struct cpu_point){.rank = nest->rank - 1, .lanes_dim = -1};
     for (int d = 0, to = 0; d < nest->rank; d++) {
@@ -34,61 +31,17 @@ static void result_point(const struct cpu_nest *nest, int axis, const struct cpu
     }
 }
 
-static void combine(struct cpu_emitter *e, struct reduction *r, LLVMValueRef *left, LLVMValueRef *right,
-                    LLVMValueRef *out)
-{
-    if (r->kind != IR_REDUCE_REGION) {
-        for (int i = 0; i < r->count; i++)
-            out[i] = cpu_combine(e, r->kind, r->element[i], left[i], right[i], r->nan);
-        return;
-    }
-    LLVMValueRef arguments[2 * MAX_VALUES];
-    memcpy(arguments, left, sizeof *left * (size_t)r->count);
-    memcpy(arguments + r->count, right, sizeof *right * (size_t)r->count);
-    if (!cpu_region(e, r->operation->regions[0], arguments, out))
-        memcpy(out, left, sizeof *left * (size_t)r->count);
-}
-
-static LLVMValueRef widened(struct cpu_emitter *e, const struct reduction *r, int i, LLVMValueRef value)
-{
-    enum ir_element from = r->operation->operands[i]->type->element;
-    return r->element[i] == from ? value : cpu_widen(e, from, value);
-}
-
-static LLVMValueRef narrowed(struct cpu_emitter *e, const struct reduction *r, int i, LLVMValueRef value)
-{
-    enum ir_element to = r->operation->results[i]->type->element;
-    bool picks = r->kind == IR_REDUCE_MIN || r->kind == IR_REDUCE_MAX;
-    if (r->element[i] == to)
-        return value;
-    return picks ? cpu_narrow_chosen(e, value, to) : cpu_narrow(e, value, to, IR_ROUND_RTNE, false);
-}
-
-static LLVMValueRef identity(struct cpu_emitter *e, const struct reduction *r, int i, int lanes)
-{
-    if (r->kind == IR_REDUCE_REGION)
-        return LLVMConstNull(cpu_vector_of(cpu_register_type(e, r->element[i]), lanes));
-    return cpu_splat(e, cpu_constant(e, r->element[i], cpu_identity(r->kind, r->element[i], r->nan)), lanes);
-}
-
 /* ---- lanes along the axis ---- */
-
-/* In memory a bool takes a byte: bits would lie packed, and the first lane alone could not be stored without its
- * neighbours. */
-static LLVMTypeRef slot_type(struct cpu_emitter *e, enum ir_element element, int lanes)
-{
-    return cpu_vector_of(element == IR_BOOL ? e->i8 : cpu_register_type(e, element), lanes);
-}
 
 static LLVMValueRef slot_load(struct cpu_emitter *e, const struct reduction *r, int copy, int i, int lanes)
 {
-    LLVMValueRef value = LLVMBuildLoad2(B, slot_type(e, r->element[i], lanes), r->slot[copy][i], "");
-    return r->element[i] == IR_BOOL ? LLVMBuildTrunc(B, value, cpu_vector_of(e->i1, lanes), "") : value;
+    LLVMValueRef value = LLVMBuildLoad2(B, cpu_slot_type(e, r->by.element[i], lanes), r->slot[copy][i], "");
+    return r->by.element[i] == IR_BOOL ? LLVMBuildTrunc(B, value, cpu_vector_of(e->i1, lanes), "") : value;
 }
 
 static void slot_store(struct cpu_emitter *e, const struct reduction *r, int copy, int i, LLVMValueRef value, int lanes)
 {
-    if (r->element[i] == IR_BOOL)
+    if (r->by.element[i] == IR_BOOL)
         value = LLVMBuildZExt(B, value, cpu_vector_of(e->i8, lanes), "");
     LLVMBuildStore(B, value, r->slot[copy][i]);
 }
@@ -99,8 +52,8 @@ static void axis_begin(struct cpu_nest *nest, const struct cpu_point *point)
     struct reduction *r = nest->context;
     (void)point;
     for (int copy = 0; copy < nest->unroll; copy++)
-        for (int i = 0; i < r->count; i++)
-            slot_store(e, r, copy, i, identity(e, r, i, nest->lanes), nest->lanes);
+        for (int i = 0; i < r->by.count; i++)
+            slot_store(e, r, copy, i, cpu_combining_identity(e, &r->by, i, nest->lanes), nest->lanes);
     if (r->fresh)
         LLVMBuildStore(B, LLVMConstInt(e->i1, 1, 0), r->fresh);
 }
@@ -109,16 +62,17 @@ static void axis_body(struct cpu_nest *nest, const struct cpu_point *point, int 
 {
     struct cpu_emitter *e = nest->e;
     struct reduction *r = nest->context;
-    LLVMValueRef value[MAX_VALUES], sum[MAX_VALUES], next[MAX_VALUES];
-    for (int i = 0; i < r->count; i++) {
-        value[i] = widened(e, r, i, cpu_element_full(nest, nest->roots.data[i], point));
+    LLVMValueRef value[CPU_COMBINED], sum[CPU_COMBINED], next[CPU_COMBINED];
+    for (int i = 0; i < r->by.count; i++) {
+        value[i] = cpu_combining_widen(e, &r->by, i, cpu_element_full(nest, nest->roots.data[i], point));
         if (nest->active)
-            value[i] = LLVMBuildSelect(B, nest->active, value[i], identity(e, r, i, nest->lanes), "");
+            value[i] = LLVMBuildSelect(B, nest->active, value[i], cpu_combining_identity(e, &r->by, i, nest->lanes),
+                                       "");
         sum[i] = slot_load(e, r, copy, i, nest->lanes);
     } /* a body of one lane works on the first of the accumulators: they start at the same address */
-    combine(e, r, sum, value, next);
+    cpu_combining_apply(e, &r->by, sum, value, next);
     LLVMValueRef first = r->fresh ? LLVMBuildLoad2(B, e->i1, r->fresh, "") : NULL;
-    for (int i = 0; i < r->count; i++)
+    for (int i = 0; i < r->by.count; i++)
         slot_store(e, r, copy, i, first ? LLVMBuildSelect(B, first, value[i], next[i], "") : next[i], nest->lanes);
     if (r->fresh)
         LLVMBuildStore(B, LLVMConstInt(e->i1, 0, 0), r->fresh);
@@ -129,23 +83,23 @@ static void axis_end(struct cpu_nest *nest, const struct cpu_point *point)
     struct cpu_emitter *e = nest->e;
     struct reduction *r = nest->context;
     struct cpu_point at;
-    result_point(nest, r->axis, point, &at);
-    for (int i = 0; i < r->count; i++) {
+    cpu_point_without(nest, r->axis, point, &at);
+    for (int i = 0; i < r->by.count; i++) {
         LLVMValueRef all[MAX_COPIES];
         for (int copy = 0; copy < nest->unroll; copy++)
             all[copy] = slot_load(e, r, copy, i, nest->lanes);
         for (int left = nest->unroll; left > 1; left /= 2)
             for (int k = 0; k < left / 2; k++)
-                all[k] = cpu_combine(e, r->kind, r->element[i], all[2 * k],
-                                     all[2 * k + !PLANTED(cpu_reduce_drops_copy)], r->nan);
+                all[k] = cpu_combine(e, r->by.kind, r->by.element[i], all[2 * k],
+                                     all[2 * k + !PLANTED(cpu_reduce_drops_copy)], r->by.nan);
         LLVMValueRef one = all[0];
         if (nest->lanes > 1)
-            one = cpu_reduce_kind_lanes(e, r->kind, r->element[i], one, r->nan);
-        one = narrowed(e, r, i, one);
+            one = cpu_reduce_kind_lanes(e, r->by.kind, r->by.element[i], one, r->by.nan);
+        one = cpu_combining_narrow(e, &r->by, i, one);
         if (r->buffer[i])
-            cpu_buffer_store(nest, r->buffer[i], r->operation->results[i]->type, &at, one);
+            cpu_buffer_store(nest, r->buffer[i], r->by.operation->results[i]->type, &at, one);
         else
-            cpu_set_scalar(e, r->operation->results[i], one);
+            cpu_set_scalar(e, r->by.operation->results[i], one);
     }
 }
 
@@ -156,19 +110,21 @@ static void across_body(struct cpu_nest *nest, const struct cpu_point *point, in
     struct cpu_emitter *e = nest->e;
     struct reduction *r = nest->context;
     struct cpu_point at;
-    LLVMValueRef value[MAX_VALUES], sum[MAX_VALUES], next[MAX_VALUES];
+    LLVMValueRef value[CPU_COMBINED], sum[CPU_COMBINED], next[CPU_COMBINED];
     (void)copy;
-    result_point(nest, r->axis, point, &at);
+    cpu_point_without(nest, r->axis, point, &at);
     LLVMValueRef first = LLVMBuildICmp(B, LLVMIntEQ, point->index[r->axis], cpu_int(e, 0), "");
-    for (int i = 0; i < r->count; i++) {
-        value[i] = widened(e, r, i, cpu_element_full(nest, nest->roots.data[i], point));
-        LLVMValueRef old = cpu_buffer_load(nest, r->buffer[i], r->operation->results[i]->type, &at);
-        sum[i] = cpu_select(e, first, identity(e, r, i, nest->lanes), widened(e, r, i, old));
+    for (int i = 0; i < r->by.count; i++) {
+        value[i] = cpu_combining_widen(e, &r->by, i, cpu_element_full(nest, nest->roots.data[i], point));
+        LLVMValueRef old = cpu_buffer_load(nest, r->buffer[i], r->by.operation->results[i]->type, &at);
+        sum[i] = cpu_select(e, first, cpu_combining_identity(e, &r->by, i, nest->lanes),
+                            cpu_combining_widen(e, &r->by, i, old));
     }
-    combine(e, r, sum, value, next);
-    for (int i = 0; i < r->count; i++) {
+    cpu_combining_apply(e, &r->by, sum, value, next);
+    for (int i = 0; i < r->by.count; i++) {
         LLVMValueRef result = cpu_select(e, first, value[i], next[i]);
-        cpu_buffer_store(nest, r->buffer[i], r->operation->results[i]->type, &at, narrowed(e, r, i, result));
+        cpu_buffer_store(nest, r->buffer[i], r->by.operation->results[i]->type, &at,
+                         cpu_combining_narrow(e, &r->by, i, result));
     }
 }
 
@@ -178,7 +134,7 @@ static void across_body(struct cpu_nest *nest, const struct cpu_point *point, in
 struct tree {
     struct cpu_emitter *e;
     struct reduction *r;
-    LLVMValueRef base[MAX_VALUES], origin;
+    LLVMValueRef base[CPU_COMBINED], origin;
     int64_t stride;
 };
 
@@ -186,30 +142,31 @@ static LLVMValueRef tree_address(const struct tree *t, int i, LLVMValueRef k)
 {
     struct cpu_emitter *e = t->e;
     LLVMValueRef offset = LLVMBuildMul(B, k, cpu_int(e, t->stride), "");
-    return cpu_address(e, t->r->operation->operands[i]->type->element, t->base[i],
+    return cpu_address(e, t->r->by.operation->operands[i]->type->element, t->base[i],
                        LLVMBuildAdd(B, t->origin, offset, ""));
 }
 
 static void tree_read(const struct tree *t, LLVMValueRef k, LLVMValueRef *values)
 {
-    for (int i = 0; i < t->r->count; i++)
-        values[i] = widened(t->e, t->r, i,
-                            cpu_read(t->e, t->r->operation->operands[i]->type->element, tree_address(t, i, k), 1));
+    for (int i = 0; i < t->r->by.count; i++)
+        values[i] = cpu_combining_widen(
+            t->e, &t->r->by, i,
+            cpu_read(t->e, t->r->by.operation->operands[i]->type->element, tree_address(t, i, k), 1));
 }
 
 static void tree_write(const struct tree *t, LLVMValueRef k, LLVMValueRef *values)
 {
-    for (int i = 0; i < t->r->count; i++)
-        cpu_write(t->e, t->r->operation->operands[i]->type->element, tree_address(t, i, k),
-                  narrowed(t->e, t->r, i, values[i]));
+    for (int i = 0; i < t->r->by.count; i++)
+        cpu_write(t->e, t->r->by.operation->operands[i]->type->element, tree_address(t, i, k),
+                  cpu_combining_narrow(t->e, &t->r->by, i, values[i]));
 }
 
 static void combine_in_memory(const struct tree *t, LLVMValueRef to, LLVMValueRef left, LLVMValueRef right)
 {
-    LLVMValueRef a[MAX_VALUES], b[MAX_VALUES], out[MAX_VALUES];
+    LLVMValueRef a[CPU_COMBINED], b[CPU_COMBINED], out[CPU_COMBINED];
     tree_read(t, left, a);
     tree_read(t, right, b);
-    combine(t->e, t->r, a, b, out);
+    cpu_combining_apply(t->e, &t->r->by, a, b, out);
     tree_write(t, to, out);
 }
 
@@ -218,7 +175,7 @@ static void emit_rounds(const struct tree *t, int64_t extent)
 {
     struct cpu_emitter *e = t->e;
     struct cpu_loop pairs;
-    LLVMValueRef one = cpu_int(e, 1), start = cpu_int(e, extent), values[MAX_VALUES];
+    LLVMValueRef one = cpu_int(e, 1), start = cpu_int(e, extent), values[CPU_COMBINED];
     LLVMBasicBlockRef before = LLVMGetInsertBlock(B), head = cpu_block(e, "level"), level = cpu_block(e, "pairs"),
                       done = cpu_block(e, "one");
     LLVMBuildBr(B, head);
@@ -248,20 +205,20 @@ static void emit_rounds(const struct tree *t, int64_t extent)
 
 static void emit_tree(struct cpu_emitter *e, struct reduction *r)
 {
-    const struct ir_type *type = r->operation->operands[0]->type;
-    struct cpu_buffer *work[MAX_VALUES];
+    const struct ir_type *type = r->by.operation->operands[0]->type;
+    struct cpu_buffer *work[CPU_COMBINED];
     struct tree t = {.e = e, .r = r, .stride = 1};
-    LLVMValueRef top[MAX_VALUES], slot[MAX_VALUES];
+    LLVMValueRef top[CPU_COMBINED], slot[CPU_COMBINED];
     struct cpu_loop rows, columns;
     int64_t outer = 1, extent = type->extent[r->axis];
     for (int d = 0; d < type->rank; d++)
         *(d < r->axis ? &outer : &t.stride) *= d == r->axis ? 1 : type->extent[d];
-    for (int i = 0; i < r->count; i++) {
-        work[i] = cpu_buffer_create(e, cpu_tile_bytes(r->operation->operands[i]->type), NULL, 0);
-        cpu_fill(e, r->operation->operands[i], work[i]);
-        slot[i] = cpu_alloca(e, cpu_register_type(e, r->element[i]));
+    for (int i = 0; i < r->by.count; i++) {
+        work[i] = cpu_buffer_create(e, cpu_tile_bytes(r->by.operation->operands[i]->type), NULL, 0);
+        cpu_fill(e, r->by.operation->operands[i], work[i]);
+        slot[i] = cpu_alloca(e, cpu_register_type(e, r->by.element[i]));
     }
-    for (int i = 0; i < r->count; i++)
+    for (int i = 0; i < r->by.count; i++)
         t.base[i] = cpu_buffer_address(e, work[i]);
     cpu_loop_begin(e, &rows, cpu_int(e, 0), cpu_int(e, outer), 1);
     cpu_loop_begin(e, &columns, cpu_int(e, 0), cpu_int(e, t.stride), 1);
@@ -269,19 +226,20 @@ static void emit_tree(struct cpu_emitter *e, struct reduction *r)
     emit_rounds(&t, extent);
     tree_read(&t, cpu_int(e, 0), top);
     LLVMValueRef to = LLVMBuildAdd(B, LLVMBuildMul(B, rows.index, cpu_int(e, t.stride), ""), columns.index, "");
-    for (int i = 0; i < r->count; i++) {
-        enum ir_element element = r->operation->results[i]->type->element;
+    for (int i = 0; i < r->by.count; i++) {
+        enum ir_element element = r->by.operation->results[i]->type->element;
         if (r->buffer[i])
             cpu_write(e, element, cpu_address(e, element, cpu_buffer_address(e, r->buffer[i]), to),
-                      narrowed(e, r, i, top[i]));
+                      cpu_combining_narrow(e, &r->by, i, top[i]));
         LLVMBuildStore(B, top[i], slot[i]);
     }
     cpu_loop_end(e, &columns);
     cpu_loop_end(e, &rows);
-    for (int i = 0; i < r->count; i++) {
+    for (int i = 0; i < r->by.count; i++) {
         if (!r->buffer[i])
-            cpu_set_scalar(e, r->operation->results[i],
-                           narrowed(e, r, i, LLVMBuildLoad2(B, cpu_register_type(e, r->element[i]), slot[i], "")));
+            cpu_set_scalar(e, r->by.operation->results[i],
+                           cpu_combining_narrow(
+                               e, &r->by, i, LLVMBuildLoad2(B, cpu_register_type(e, r->by.element[i]), slot[i], "")));
         cpu_buffer_release(e, work[i]);
     }
 }
@@ -290,23 +248,14 @@ static void emit_tree(struct cpu_emitter *e, struct reduction *r)
 
 void cpu_emit_reduce(struct cpu_emitter *e, const struct cpu_plan *plan, struct ir_operation *operation, int position)
 {
-    struct reduction r = {.operation = operation,
-                          .kind = (enum ir_reduce_kind)ir_number(operation, IR_ATTRIBUTE_KIND, IR_REDUCE_ADD),
-                          .nan = (enum ir_nan)ir_number(operation, IR_ATTRIBUTE_NAN, IR_NAN_SKIP),
-                          .axis = (int)ir_number(operation, IR_ATTRIBUTE_AXIS, 0),
-                          .count = operation->operand_count};
+    struct reduction r = {.axis = (int)ir_number(operation, IR_ATTRIBUTE_AXIS, 0)};
     (void)plan;
     (void)position;
-    if (r.count > MAX_VALUES) {
-        cpu_report(e, operation->at, "a reduction of more than 16 tiles at once");
+    if (!cpu_combining_init(e, &r.by, operation))
         return;
-    }
     const struct ir_type *shape = operation->operands[0]->type;
-    for (int i = 0; i < r.count; i++) {
+    for (int i = 0; i < r.by.count; i++) {
         struct ir_value *result = operation->results[i];
-        enum ir_element element = operation->operands[i]->type->element;
-        bool narrow = ir_is_float(element) && cpu_bytes(element) < 4 && r.kind != IR_REDUCE_REGION;
-        r.element[i] = narrow ? IR_F32 : element;
         if (cpu_is_tile(result))
             r.buffer[i] = cpu_buffer_create(e, cpu_tile_bytes(result->type), result->block,
                                             cpu_state_of(e, result)->last);
@@ -316,20 +265,20 @@ void cpu_emit_reduce(struct cpu_emitter *e, const struct cpu_plan *plan, struct 
     } else {
         struct cpu_nest nest = {.e = e, .rank = shape->rank, .lanes_dim = -1, .context = &r};
         memcpy(nest.extent, shape->extent, sizeof nest.extent);
-        for (int i = 0; i < r.count; i++)
+        for (int i = 0; i < r.by.count; i++)
             vector_push(e->arena, &nest.roots, operation->operands[i]);
         if (shape->rank == 1)
             nest.lanes_dim = 0;
         cpu_nest_choose(&nest);
         if (nest.lanes_dim == r.axis) {
-            if (r.kind == IR_REDUCE_REGION) {
+            if (r.by.kind == IR_REDUCE_REGION) {
                 nest.lanes = nest.unroll = 1;
                 nest.in_order = true;
                 r.fresh = cpu_alloca(e, e->i1);
             }
             for (int copy = 0; copy < nest.unroll; copy++)
-                for (int i = 0; i < r.count; i++)
-                    r.slot[copy][i] = cpu_alloca(e, slot_type(e, r.element[i], nest.lanes));
+                for (int i = 0; i < r.by.count; i++)
+                    r.slot[copy][i] = cpu_alloca(e, cpu_slot_type(e, r.by.element[i], nest.lanes));
         }
         bool along = nest.lanes_dim == r.axis;
         nest.body = along ? axis_body : across_body;
@@ -339,7 +288,7 @@ void cpu_emit_reduce(struct cpu_emitter *e, const struct cpu_plan *plan, struct 
             nest.unroll = 2;
         cpu_nest_emit(&nest);
     }
-    for (int i = 0; i < r.count; i++)
+    for (int i = 0; i < r.by.count; i++)
         if (r.buffer[i])
             cpu_set_buffer(e, operation->results[i], r.buffer[i]);
 }

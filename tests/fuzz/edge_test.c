@@ -1,6 +1,6 @@
 /* Programs at the edges of operations (support/generate_edge.c) as PTX, run thread by thread (support/ptx.h), against
  * the interpreter, bit for bit.
- *     edge_test [KIND FIRST_SEED COUNT [print]]      KIND: chain, view, fold, product */
+ *     edge_test [KIND FIRST_SEED COUNT [print]]      KIND: chain, view, fold, product, scan */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,8 +8,8 @@
 #include "support/judge.h"
 #include "targets/nvptx/assemble/assemble.h"
 
-static const char *const kinds[FUZZ_EDGE_COUNT] = {"chain", "view", "fold", "product"};
-static const uint64_t programs[FUZZ_EDGE_COUNT] = {28, 32, 44, 42};
+static const char *const kinds[FUZZ_EDGE_COUNT] = {"chain", "view", "fold", "product", "scan"};
+static const uint64_t programs[FUZZ_EDGE_COUNT] = {28, 32, 44, 42, 44};
 static const char *const targets[] = {"sm_80", "sm_90a", "sm_75", "sm_89", "sm_90a"};
 
 static bool run(enum fuzz_edge kind, uint64_t first, uint64_t count, bool print)

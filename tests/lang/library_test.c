@@ -20,7 +20,7 @@ struct cell {
 enum takes { BOOLS = 1, SIGNED = 2, UNSIGNED = 4, FLOATS = 8, NARROW_FLOATS = 16 /* of 8 bits */ };
 enum { INTEGERS = SIGNED | UNSIGNED, NUMBERS = INTEGERS | FLOATS | NARROW_FLOATS, EVERYTHING = BOOLS | NUMBERS };
 enum result { SAME, TRUTH, WIDE /* as sums are */, PLACE /* i64 */, HALF /* f16 */, BYTE /* i8 */, RESULTS };
-enum form { EACH, ALONE /* x with itself */, MOVED /* elements of x to other places */, FOLDED };
+enum form { EACH, ALONE /* x with itself */, MOVED /* elements of x to other places */, FOLDED, SCANNED };
 
 struct subject {
     const char *text; /* %s: `, axis = k` or nothing */
@@ -28,7 +28,7 @@ struct subject {
     enum result result;
     enum form form;
     struct cell (*model)(enum ir_element element, struct cell a, struct cell b, struct cell c);
-    int axes;            /* FOLDED: bit k: along axis k; bit 2: all */
+    int axes;            /* FOLDED, SCANNED: bit k: along axis k; bit 2: all */
     int (*from)(int at); /* MOVED: -1: from nowhere */
 };
 
@@ -377,6 +377,23 @@ END
         {"argmin(x%s, nan = propagate)", NUMBERS, PLACE, FOLDED, least_or_nan, 3, NULL},
         {"reduce(x, first%s)", NUMBERS, SAME, FOLDED, left, 3, NULL},
         {"reduce(x, last%s)", NUMBERS, SAME, FOLDED, right, 3, NULL},
+        {"cumsum(x%s)", INTEGERS | FLOATS | BOOLS, WIDE, SCANNED, sum, 3, NULL},
+        {"cumsum(x%s, reverse = true)", INTEGERS | FLOATS | BOOLS, WIDE, SCANNED, sum, 3, NULL},
+        {"cumsum(x%s, exclusive = true)", INTEGERS | FLOATS | BOOLS, WIDE, SCANNED, sum, 3, NULL},
+        {"cumsum(x%s, reverse = true, exclusive = true, fixed = true)", INTEGERS | FLOATS, WIDE, SCANNED, sum, 3, NULL},
+        {"cumprod(x%s)", INTEGERS, WIDE, SCANNED, product, 3, NULL},
+        {"cumprod(x%s, reverse = true, exclusive = true)", INTEGERS, WIDE, SCANNED, product, 3, NULL},
+        {"cummax(x%s)", NUMBERS, SAME, SCANNED, most, 3, NULL},
+        {"cummax(x%s, reverse = true, nan = propagate)", NUMBERS, SAME, SCANNED, most_or_nan, 3, NULL},
+        {"cummax(x%s, exclusive = true)", NUMBERS, SAME, SCANNED, most, 3, NULL},
+        {"cummin(x%s, nan = skip)", NUMBERS, SAME, SCANNED, least, 3, NULL},
+        {"cummin(x%s, reverse = true)", NUMBERS, SAME, SCANNED, least, 3, NULL},
+        {"cummin(x%s, exclusive = true, nan = propagate)", NUMBERS, SAME, SCANNED, least_or_nan, 3, NULL},
+        {"scan(x, first%s)", NUMBERS, SAME, SCANNED, left, 3, NULL},
+        {"scan(x, first%s, reverse = true)", NUMBERS, SAME, SCANNED, left, 3, NULL},
+        {"scan(x, last%s)", NUMBERS, SAME, SCANNED, right, 3, NULL},
+        {"scan(x, last%s, reverse = true, exclusive = true, initial = lowest(T))", INTEGERS | FLOATS, SAME, SCANNED,
+         right, 3, NULL},
         {"trans(reshape(x, 8, 4))", EVERYTHING, SAME, MOVED, itself, 0, of_turned},
         {"reshape(permute(reshape(x, 2, 4, 4), 2, 0, 1), 4, 8)", EVERYTHING, SAME, MOVED, itself, 0, of_permuted},
         {"broadcast(x[:, 3][:, None], 4, 8)", EVERYTHING, SAME, MOVED, itself, 0, of_column},
@@ -456,22 +473,23 @@ static void put_subject(struct buffer *out, int number, enum ir_element element)
     const struct subject *s = &subjects[number];
     for (int axis = 0; axis < 3; axis++) {
         static const char *const places[] = {"0, 0 +: 8", "0 +: 4, 0", "0, 0"};
-        bool each = s->form != FOLDED;
+        bool each = s->form != FOLDED && s->form != SCANNED;
         char text[160], option[24] = "";
         if (each ? axis > 0 : !(s->axes >> axis & 1))
             continue;
         if (!each && axis < 2)
             snprintf(option, sizeof option, ", axis = %d", axis);
         const char *hole = strstr(s->text, "%s"), *type = strchr(s->text, 'T');
-        if (hole)
-            snprintf(text, sizeof text, "%.*s%s%s", (int)(hole - s->text), s->text, option, hole + 2);
-        else if (type)
-            snprintf(text, sizeof text, "%.*s%s%s", (int)(type - s->text), s->text, ir_element_info[element].text,
-                     type + 1);
+        const char *name = type ? ir_element_info[element].text : "",
+                   *rest = type ? type + 1 : s->text + strlen(s->text);
+        int length = (int)((type ? type : rest) - s->text);
+        if (hole) /* in front of T */
+            snprintf(text, sizeof text, "%.*s%s%.*s%s%s", (int)(hole - s->text), s->text, option,
+                     length - (int)(hole + 2 - s->text), hole + 2, name, rest);
         else
-            snprintf(text, sizeof text, "%s", s->text);
+            snprintf(text, sizeof text, "%.*s%s%s", length, s->text, name, rest);
         buffer_printf(out, "    %c[%d, %s] = %s;\n", result_names[s->result], row_of(number, axis),
-                      each ? "0 +: 4, 0 +: 8" : places[axis], text);
+                      s->form != FOLDED ? "0 +: 4, 0 +: 8" : places[axis], text);
     }
 }
 
@@ -581,17 +599,60 @@ static void check_fold(struct test *t, int number, int axis)
     }
 }
 
+/* What stands before the first element where the scan leaves the element itself out. */
+static struct cell before_all(const struct subject *s, enum ir_element element)
+{
+    struct cell none = {0};
+    if (s->model == sum)
+        return none;
+    if (s->model == product)
+        return of_whole(element, 1);
+    bool low = s->model == most || s->model == most_or_nan || s->model == right;
+    return low ? lowest_of(element, none, none, none) : highest_of(element, none, none, none);
+}
+
+static void check_scan(struct test *t, int number, int axis)
+{
+    const struct subject *s = &subjects[number];
+    enum ir_element element = result_element(s, t->element);
+    bool reverse = strstr(s->text, "reverse"), exclusive = strstr(s->text, "exclusive");
+    int lines = axis ? ROWS : COLUMNS, count = CELLS / lines;
+    for (int l = 0; l < lines; l++) {
+        struct cell all = before_all(s, element);
+        bool any = exclusive, plain = true;
+        for (int i = 0; i < count; i++) {
+            int k = reverse ? count - 1 - i : i, at = axis ? l * COLUMNS + k : k * COLUMNS + l;
+            struct cell mine = t->input[0][at], next = any ? s->model(element, all, mine, all) : mine;
+            struct cell wanted = exclusive ? all : next;
+            all = next;
+            any = true;
+            bool counts = plain || !exclusive;
+            if (is_float(t->element) && s->result == WIDE) /* sums of others are not exact */
+                plain &= isnan(mine.real) || (fabs(mine.real) <= 64 && mine.real == trunc(mine.real));
+            if (!counts || (!exclusive && !plain))
+                break;
+            if (s->result == WIDE && is_float(element) && wanted.real == 0) /* of zeros: either sign */
+                wanted.real =
+                    0 *
+                    read_cell(element, t->got->arguments[INPUTS + WIDE].data, row_of(number, axis) * CELLS + at).real;
+            compare(t, number, axis, at, wanted);
+        }
+    }
+}
+
 static void check_values(struct test *t)
 {
     for (int i = 0; i < SUBJECTS; i++) {
         const struct subject *s = &subjects[i];
         if (!(s->takes & kind_of(t->element)))
             continue;
-        if (s->form != FOLDED)
+        if (s->form != FOLDED && s->form != SCANNED)
             check_each(t, i);
-        for (int axis = 0; axis < 3 && s->form == FOLDED; axis++)
-            if (s->axes >> axis & 1)
+        for (int axis = 0; axis < 3; axis++)
+            if (s->form == FOLDED && s->axes >> axis & 1)
                 check_fold(t, i, axis);
+            else if (s->form == SCANNED && s->axes >> axis & 1)
+                check_scan(t, i, axis);
     }
 }
 

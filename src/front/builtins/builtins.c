@@ -62,6 +62,11 @@ static const struct builtin builtins[] = {
     {"sort", 1, 1, 0, "axis descending", build_sort, 0},
     {"argsort", 1, 1, 0, "axis descending", build_sort, 1},
     {"topk", 2, 2, 2, "axis descending", build_sort, 2},
+    {"scan", 2, 2, 2, "axis reverse exclusive initial", build_scan, 0},
+    {"cumsum", 1, 1, 0, "axis reverse exclusive fixed", build_scan_kind, IR_REDUCE_ADD},
+    {"cumprod", 1, 1, 0, "axis reverse exclusive fixed", build_scan_kind, IR_REDUCE_MUL},
+    {"cummax", 1, 1, 0, "axis reverse exclusive nan", build_scan_kind, IR_REDUCE_MAX},
+    {"cummin", 1, 1, 0, "axis reverse exclusive nan", build_scan_kind, IR_REDUCE_MIN},
     {"dot", 2, 3, 0, "precision promote", build_dot, 0},
     {"trans", 1, 1, 1, "", build_trans, 0},
     {"permute", 2, MOST_EXTENTS, 1, "", build_permute, 0},
@@ -103,9 +108,6 @@ static const struct builtin builtins[] = {
     {"assert", 1, MOST_ARGUMENTS, 1, "", build_assert, 0},
     {"print", 1, 1 + KERNEL_REPORT_MOST_VALUES, 0, "", build_print, 0},
     {"static_assert", 1, 2, 0, "", build_static_assert, 0},
-    ABSENT("scan", E0901),
-    ABSENT("cumsum", E0901),
-    ABSENT("cumprod", E0901),
     ABSENT("histogram", E0903),
     ABSENT("view", E0905),
     ABSENT("split_dim", E0906),
@@ -231,6 +233,20 @@ bool call_option_axis(struct elaborator *e, const struct call *call, int rank, i
                      "`axis` is between 0 and %d for a tile of %d dimension%s", rank - 1, rank, rank == 1 ? "" : "s");
         return false;
     }
+    return true;
+}
+
+bool call_option_truth(struct elaborator *e, const struct call *call, const char *name, bool *truth)
+{
+    struct value v = value_bool(false, call->at);
+    if (!call_option_value(e, call, name, &v))
+        return true;
+    if (v.kind != VALUE_BOOL) {
+        if (!value_is_error(v))
+            front_report(e, DIAGNOSTIC_E0308, v.at, "`%s` is true or false, known when compiling", name);
+        return false;
+    }
+    *truth = v.truth;
     return true;
 }
 

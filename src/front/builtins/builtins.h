@@ -37,6 +37,10 @@ bool call_option_integer(struct elaborator *e, const struct call *call, const ch
 bool call_option_axis(struct elaborator *e, const struct call *call, int rank, int64_t *axis, bool *given);
 /* `v` or the parts of a tuple, tiles of one shape, MOST_EXTENTS / 2 at most.  False: reported. */
 bool call_tiles(struct elaborator *e, struct call *call, struct value v, struct value *tiles, int *count);
+/* A compile-time option that is true or false; *truth stays when it is not given.  False: reported. */
+bool call_option_truth(struct elaborator *e, const struct call *call, const char *name, bool *truth);
+/* What lowest() and highest() give. */
+struct value value_limit(enum ir_element element, bool highest, struct location at);
 struct value call_wrong(struct elaborator *e, const struct call *call, struct value v, const char *wanted);
 
 /* NULL: the language brings none of that name. */
@@ -67,6 +71,8 @@ struct value build_reduce_kind(struct elaborator *e, struct call *call, int kind
 struct value build_reduce(struct elaborator *e, struct call *call, int detail);
 struct value build_sort(struct elaborator *e, struct call *call, int kind); /* 0: sort, 1: argsort, 2: topk */
 struct value build_arg(struct elaborator *e, struct call *call, int maximum);
+struct value build_scan_kind(struct elaborator *e, struct call *call, int kind);
+struct value build_scan(struct elaborator *e, struct call *call, int detail);
 
 struct value build_dot(struct elaborator *e, struct call *call, int detail);
 struct value build_trans(struct elaborator *e, struct call *call, int detail);

@@ -1,11 +1,10 @@
 /* Reductions: kinds that the IR knows, functions of the source over tuples, positions of extremes. */
 #include "base/plant.h"
-#include "front/builtins/builtins.h"
+#include "front/builtins/builtins_reduce.h"
 
 #include <string.h>
 
-/* An enum ir_nan; -2: reported. */
-static int read_nan(struct elaborator *e, const struct call *call)
+int reduce_read_nan(struct elaborator *e, const struct call *call)
 {
 #define X(id, text) text,
     static const char *const nans[] = { IR_NANS(X) };
@@ -45,8 +44,7 @@ static struct ir_operation *build_one(struct elaborator *e, int count, struct ir
     return operation;
 }
 
-/* Sums of narrow types are wider. */
-static struct ir_value *widen_sum(struct elaborator *e, struct ir_value *v)
+struct ir_value *reduce_widen_sum(struct elaborator *e, struct ir_value *v)
 {
     enum ir_element element = v->type->element;
     if (ir_is_float(element) && ir_element_info[element].bits < 32)
@@ -57,7 +55,7 @@ static struct ir_value *widen_sum(struct elaborator *e, struct ir_value *v)
     return v;
 }
 
-static bool kind_takes(int kind, enum ir_element element)
+bool reduce_kind_takes(int kind, enum ir_element element)
 {
     if (element == IR_POINTER)
         return false;
@@ -70,8 +68,7 @@ static bool kind_takes(int kind, enum ir_element element)
     return element != IR_BOOL;
 }
 
-/* Under --reproducible: whether another order could give other bits. */
-static bool depends_on_order(const struct elaborator *e, int kind, enum ir_element element)
+bool reduce_depends_on_order(const struct elaborator *e, int kind, enum ir_element element)
 {
     return e->front->options->reproducible && ir_is_float(element) && (kind == IR_REDUCE_ADD || kind == IR_REDUCE_MUL);
 }
@@ -81,29 +78,25 @@ struct value build_reduce_kind(struct elaborator *e, struct call *call, int kind
     struct value v = call->argument[0];
     if (!value_is_tile(v))
         return call_wrong(e, call, v, "a tile");
-    if (v.enumeration || !kind_takes(kind, v.run->type->element))
+    if (v.enumeration || !reduce_kind_takes(kind, v.run->type->element))
         return call_wrong(e, call, v,
                           kind == IR_REDUCE_AND || kind == IR_REDUCE_OR ? "a tile of bool"
                           : kind == IR_REDUCE_XOR                       ? "a tile of integers"
                                                                         : "a tile of numbers");
-    int nan = read_nan(e, call);
-    struct value fixed = value_bool(false, call->at);
-    if (call_option_value(e, call, "fixed", &fixed) && fixed.kind != VALUE_BOOL && !value_is_error(fixed)) {
-        front_report(e, DIAGNOSTIC_E0308, fixed.at, "`fixed` is true or false, known when compiling");
-        return value_error(call->at);
-    }
+    int nan = reduce_read_nan(e, call);
     int64_t axis;
-    bool given;
-    if (nan == -2 || !call_option_axis(e, call, v.run->type->rank, &axis, &given))
+    bool given, fixed = false;
+    if (nan == -2 || !call_option_truth(e, call, "fixed", &fixed) ||
+        !call_option_axis(e, call, v.run->type->rank, &axis, &given))
         return value_error(call->at);
-    struct ir_value *run = kind == IR_REDUCE_ADD || kind == IR_REDUCE_MUL ? widen_sum(e, v.run) : v.run;
+    struct ir_value *run = kind == IR_REDUCE_ADD || kind == IR_REDUCE_MUL ? reduce_widen_sum(e, v.run) : v.run;
     const struct origin *origin = v.origin;
     do {
         int at = given ? (int)axis : run->type->rank - 1;
         struct ir_operation *operation = build_one(e, 1, &run, at, kind);
         if (nan > 0)
             ir_set_number(operation, IR_ATTRIBUTE_NAN, nan);
-        if ((fixed.kind == VALUE_BOOL && fixed.truth) || depends_on_order(e, kind, run->type->element))
+        if (fixed || reduce_depends_on_order(e, kind, run->type->element))
             ir_set_number(operation, IR_ATTRIBUTE_FIXED, 1);
         run = operation->results[0];
         origin = drop_origin(e, origin, at);
@@ -141,8 +134,7 @@ bool call_tiles(struct elaborator *e, struct call *call, struct value v, struct 
     return true;
 }
 
-/* The region: left n scalars, right n scalars, yields n of the same types. */
-static bool build_region(struct elaborator *e, struct call *call, struct value function, int count, struct value *tiles,
+bool reduce_build_region(struct elaborator *e, struct call *call, struct value function, int count, struct value *tiles,
                          struct ir_block *body)
 {
     struct value arguments[MOST_EXTENTS];
@@ -158,8 +150,8 @@ static bool build_region(struct elaborator *e, struct call *call, struct value f
         return false;
     int results = result.kind == VALUE_TUPLE ? result.list.count : 1;
     if (results != count) {
-        front_report(e, DIAGNOSTIC_E0313, call->at, "a function for `reduce` over %d tile%s returns %d value%s", count,
-                     count == 1 ? "" : "s", count, count == 1 ? "" : "s");
+        front_report(e, DIAGNOSTIC_E0313, call->at, "a function for `%s` over %d tile%s returns %d value%s",
+                     call->builtin->name, count, count == 1 ? "" : "s", count, count == 1 ? "" : "s");
         return false;
     }
     struct ir_value *yields[MOST_EXTENTS];
@@ -187,55 +179,79 @@ static struct value reduce_result(struct elaborator *e, struct ir_operation *ope
     return all.list.count == 1 ? all.list.data[0] : all;
 }
 
-/* reduce(x, max): what reduces has a name of its own, and what does not can be wrapped. */
 static struct value wrong_function(struct elaborator *e, struct call *call, struct value function)
 {
-    static const char *const reductions[] = {"max", "min", "sum", "any", "all"};
+    static const struct {
+        const char *name, *scan;
+    } own[] = {{"max", "cummax"},      {"min", "cummin"}, {"sum", "cumsum"},
+               {"product", "cumprod"}, {"any", NULL},     {"all", NULL}};
+    bool scans = call->builtin->build == build_scan;
     const char *name = function.kind == VALUE_BUILTIN ? function.builtin->name : NULL;
     if (!name)
         return call_wrong(e, call, function, "a function of the source as its second argument");
     struct diagnostic *d = front_report(e, DIAGNOSTIC_E0306, function.at,
-                                        "`reduce` takes a function of the source, and `%s` is one of the language",
-                                        name);
-    for (size_t i = 0; i < sizeof reductions / sizeof *reductions; i++)
-        if (strcmp(name, reductions[i]) == 0) {
+                                        "`%s` takes a function of the source, and `%s` is one of the language",
+                                        call->builtin->name, name);
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
+        if (strcmp(name, own[i].name) != 0 || (scans && !own[i].scan))
+            continue;
+        if (scans)
+            front_note(e, d, call->at, "`%s(x, axis = k)` is that scan", own[i].scan);
+        else
             front_note(e, d, call->at, "`%s(x, axis = k)` is that reduction, `%s(x)` goes over all axes", name, name);
-            return value_error(call->at);
-        }
+        return value_error(call->at);
+    }
     front_note(e, d, call->at,
                "declare one over scalars, left then right, such as `fn f(a: f32, b: f32) -> f32 = ...;`");
     return value_error(call->at);
 }
 
+static bool read_function(struct elaborator *e, struct call *call, int count)
+{
+    struct value function = call->argument[1];
+    if (function.kind != VALUE_FUNCTION) {
+        wrong_function(e, call, function);
+        return false;
+    }
+    if (function.function->declaration->parameters.count == 2 * count)
+        return true;
+    struct diagnostic *d = front_report(e, DIAGNOSTIC_E0307, function.at,
+                                        "`%s` must take %d scalars: %d of the left and %d of the right",
+                                        function.function->name, 2 * count, count, count);
+    front_note(e, d, function.function->declaration->at, "it is declared here");
+    return false;
+}
+
+bool reduce_read_one_axis(struct elaborator *e, const struct call *call, int rank, int64_t *axis)
+{
+    bool given;
+    if (!call_option_axis(e, call, rank, axis, &given))
+        return false;
+    if (!given && rank > 1) {
+        front_report(e, DIAGNOSTIC_E0309, call->at, "say which axis `%s` goes along: `axis = 0`", call->builtin->name);
+        return false;
+    }
+    if (!given)
+        *axis = 0;
+    return true;
+}
+
+bool reduce_read(struct elaborator *e, struct call *call, struct value *tiles, int *count, int64_t *axis)
+{
+    return call_tiles(e, call, call->argument[0], tiles, count) && read_function(e, call, *count) &&
+           reduce_read_one_axis(e, call, tiles[0].run->type->rank, axis);
+}
+
 struct value build_reduce(struct elaborator *e, struct call *call, int detail)
 {
     (void)detail;
-    struct value tiles[MOST_EXTENTS], function = call->argument[1];
+    struct value tiles[MOST_EXTENTS];
     int count;
     int64_t axis;
-    bool given;
-    if (!call_tiles(e, call, call->argument[0], tiles, &count))
+    if (!reduce_read(e, call, tiles, &count, &axis))
         return value_error(call->at);
-    if (function.kind != VALUE_FUNCTION)
-        return wrong_function(e, call, function);
-    if (function.function->declaration->parameters.count != 2 * count) {
-        struct diagnostic *d = front_report(e, DIAGNOSTIC_E0307, function.at,
-                                            "`%s` must take %d scalars: %d of the left and %d of the right",
-                                            function.function->name, 2 * count, count, count);
-        front_note(e, d, function.function->declaration->at, "it is declared here");
-        return value_error(call->at);
-    }
-    int rank = tiles[0].run->type->rank;
-    if (!call_option_axis(e, call, rank, &axis, &given))
-        return value_error(call->at);
-    if (!given && rank > 1) {
-        front_report(e, DIAGNOSTIC_E0309, call->at, "say which axis `reduce` goes along: `axis = 0`");
-        return value_error(call->at);
-    }
-    if (!given)
-        axis = 0;
     struct ir_block *saved, *body = region_begin(e, &saved);
-    bool good = build_region(e, call, function, count, tiles, body);
+    bool good = reduce_build_region(e, call, call->argument[1], count, tiles, body);
     region_end(e, saved);
     if (!good)
         return value_error(call->at);
@@ -292,20 +308,13 @@ struct value build_arg(struct elaborator *e, struct call *call, int maximum)
 {
     struct value v = call->argument[0];
     int64_t axis;
-    bool given;
-    if (!value_is_tile(v) || !kind_takes(IR_REDUCE_MAX, v.run->type->element) || v.enumeration)
+    if (!value_is_tile(v) || !reduce_kind_takes(IR_REDUCE_MAX, v.run->type->element) || v.enumeration)
         return call_wrong(e, call, v, "a tile of numbers");
-    if (!call_option_axis(e, call, v.run->type->rank, &axis, &given))
+    if (!reduce_read_one_axis(e, call, v.run->type->rank, &axis))
         return value_error(call->at);
-    if (!given && v.run->type->rank > 1) {
-        front_report(e, DIAGNOSTIC_E0309, call->at, "say which axis `%s` goes along: `axis = 0`", call->builtin->name);
-        return value_error(call->at);
-    }
-    int nan = read_nan(e, call);
+    int nan = reduce_read_nan(e, call);
     if (nan == -2)
         return value_error(call->at);
-    if (!given)
-        axis = 0;
     struct ir_value *operands[2] = {v.run, positions(e, v.run->type, (int)axis)};
     struct ir_block *saved, *body = region_begin(e, &saved);
     build_arg_region(e, body, ir_type_with_shape(e->context, v.run->type, 0, NULL), maximum, (enum ir_nan)nan);

@@ -328,25 +328,29 @@ struct value build_zeros(struct elaborator *e, struct call *call, int detail)
     return convert_construct(e, target.type, value_integer(0, call->at), call->at);
 }
 
+struct value value_limit(enum ir_element element, bool highest, struct location at)
+{
+    struct value v;
+    if (ir_is_float(element)) {
+        v = value_real(highest ? INFINITY : -INFINITY, at);
+        if (element == IR_F8E4M3)
+            v = value_real(highest ? 448.0 : -448.0, at); /* it has no infinity */
+    } else if (element == IR_BOOL) {
+        return value_bool(highest, at);
+    } else {
+        int bits = ir_element_info[element].bits - (ir_is_signed(element) ? 1 : 0);
+        wide_integer top = (wide_integer)1 << bits;
+        v = value_integer(highest ? top - 1 : ir_is_signed(element) ? -top : 0, at);
+    }
+    v.element = element;
+    return v;
+}
+
 struct value build_limit(struct elaborator *e, struct call *call, int highest)
 {
     struct value target = call->argument[0];
     if (target.kind != VALUE_TYPE || target.type->kind != TYPE_PLAIN || target.type->plain->rank ||
         target.type->plain->element == IR_POINTER)
         return call_wrong(e, call, target, "a scalar type");
-    enum ir_element element = target.type->plain->element;
-    struct value v;
-    if (ir_is_float(element)) {
-        v = value_real(highest ? INFINITY : -INFINITY, call->at);
-        if (element == IR_F8E4M3)
-            v = value_real(highest ? 448.0 : -448.0, call->at); /* it has no infinity */
-    } else if (element == IR_BOOL)
-        return value_bool(highest != 0, call->at);
-    else {
-        int bits = ir_element_info[element].bits - (ir_is_signed(element) ? 1 : 0);
-        wide_integer top = (wide_integer)1 << bits;
-        v = value_integer(highest ? top - 1 : ir_is_signed(element) ? -top : 0, call->at);
-    }
-    v.element = element;
-    return v;
+    return value_limit(target.type->plain->element, highest != 0, call->at);
 }

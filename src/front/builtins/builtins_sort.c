@@ -9,7 +9,6 @@ enum sort_kind { SORT_TILES, SORT_POSITIONS, SORT_FIRST };
 static bool read_options(struct elaborator *e, struct call *call, const struct value *key, int64_t *axis,
                          bool *descending)
 {
-    struct value direction = value_bool(*descending, call->at);
     int rank = key->run->type->rank;
     bool given;
     if (!call_option_axis(e, call, rank, axis, &given))
@@ -20,13 +19,7 @@ static bool read_options(struct elaborator *e, struct call *call, const struct v
         return false;
     }
     *axis = given ? *axis : 0;
-    if (call_option_value(e, call, "descending", &direction) && direction.kind != VALUE_BOOL) {
-        if (!value_is_error(direction))
-            front_report(e, DIAGNOSTIC_E0308, direction.at, "`descending` is true or false, known when compiling");
-        return false;
-    }
-    *descending = direction.truth;
-    return true;
+    return call_option_truth(e, call, "descending", descending);
 }
 
 /* How many elements `topk` keeps; false: reported. */

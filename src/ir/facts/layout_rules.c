@@ -2,6 +2,7 @@
  * layout_rules.h. */
 #include "ir/facts/layout_rules.h"
 
+#include "ir/facts/scratch.h"
 #include "ir/query.h"
 
 enum { CHEAP_OPERATIONS = 12 };
@@ -191,9 +192,17 @@ double layout_rule_reduce_cost(const struct ir_operation *op, const struct layou
     for (int i = 0; ordered && i < reduction.register_steps; i++)
         if (step_weight(layout, axis, &reduction.register_step[i]) < lowest_lane)
             live /= 2;
-    double cost = registers + 4.0 * op->operand_count * reduction.lane_steps * live;
+    if (op->opcode == OP_SCAN) { /* up and down again; of little weight beside memory, which waits meanwhile */
+        struct scratch_crossing crossing;
+        scratch_reduction(layout, axis, true, &crossing);
+        double work = 3.0 * registers + 5.0 * reduction.lane_steps * live;
+        if (reduction.partials > 1)
+            work += 3.0 * reduction.partials * crossing.live;
+        return 0.4 * op->result_count * work + (reduction.partials > 1 ? 30.0 : 0.0);
+    }
+    double cost = registers + 4.0 * op->result_count * reduction.lane_steps * live;
     if (reduction.partials > 1)
-        cost += 60.0 + (4.0 + reduction.partials) * live * op->operand_count;
+        cost += 60.0 + (4.0 + reduction.partials) * live * op->result_count;
     return cost;
 }
 
@@ -210,6 +219,8 @@ bool layout_rule_same(const struct ir_operation *op, int index)
         return index >= 2;
     if (op->opcode == OP_REDUCE)
         return index < op->operand_count;
+    if (op->opcode == OP_SCAN) /* the scalars behind the tiles have no layout */
+        return true;
     if (ir_access_of(op, &access) && op->result_count && (ir_op_info[op->opcode].traits & IR_TRAIT_ATOMIC))
         return !is_index_tile(op, index) && index > 0;
     return false;

@@ -7,6 +7,7 @@
  *   permute      operand: the inverse permutation of the result      moves nothing
  *   reshape      operand: layout_reshape(result), or both replicated moves nothing
  *   extract      operand: layout_extend(result)                      moves nothing
+ *   scan         operands and results: one layout, in order along the axis
  *   concatenate  operands: any; layout_shrink(result) moves nothing
  *   flip         operand and result alike
  *   gather       index and result alike; the tile any
@@ -28,7 +29,7 @@ const struct layout *layout_rule_operand(struct layout_table *table, const struc
  * thread, when operand 0 has `layout`; NULL: not told by it. */
 const struct layout *layout_rule_result(struct layout_table *table, const struct ir_operation *operation,
                                         const struct layout *layout);
-/* Whether a reduce can work on operands of this layout. */
+/* Whether a reduce or scan can work on operands of this layout. */
 bool layout_rule_reduces(const struct ir_operation *operation, const struct layout *layout);
 /* About how many instructions a thread it takes; 1e9 when it cannot. */
 double layout_rule_reduce_cost(const struct ir_operation *operation, const struct layout *layout);

@@ -36,7 +36,7 @@ static int64_t words_of(const struct ir_value *value)
 static void look(const struct living *living, const struct ir_operation *op, enum living_place place, void *data)
 {
     int64_t *most = data;
-    if (place == LIVING_BETWEEN && (op->opcode == OP_DOT || op->opcode == OP_REDUCE))
+    if (place == LIVING_BETWEEN && (op->opcode == OP_DOT || op->opcode == OP_REDUCE || op->opcode == OP_SCAN))
         *most = int64_max(*most, living->weight + words_of(op->results[0]));
 }
 

@@ -211,6 +211,27 @@ static struct range reduce(struct walker *walker, const struct ir_operation *op,
     }
 }
 
+/* A sum of none to all of a line, of one or more where the element itself is in it. */
+static struct range scan(struct walker *walker, const struct ir_operation *op, const struct ir_value *result)
+{
+    struct range in = operand(walker, op, 0), whole = range_of_element(result->type->element), out, first = {0, 0};
+    int64_t n = op->operands[0]->type->extent[ir_number(op, IR_ATTRIBUTE_AXIS, 0)];
+    bool exclusive = ir_number(op, IR_ATTRIBUTE_EXCLUSIVE, 0) != 0, good, also;
+    if (exclusive)
+        first = operand(walker, op, 1);
+    switch (ir_number(op, IR_ATTRIBUTE_KIND, IR_REDUCE_REGION)) {
+    case IR_REDUCE_MIN:
+    case IR_REDUCE_MAX: return exclusive ? join(in, first) : in;
+    case IR_REDUCE_ADD:
+        out = multiply(in, exclusive ? (struct range){0, n - 1} : (struct range){1, n}, &good);
+        out = good ? add(out, first, &also) : whole;
+        return good && also && range_within(out, whole) ? out : whole;
+    case IR_REDUCE_AND:
+    case IR_REDUCE_OR: out = exclusive ? join(in, first) : in; return out.low >= 0 && out.high <= 1 ? out : whole;
+    default: return whole;
+    }
+}
+
 /* Every extent of an argument is below its limit, and so are those of its sub-views. */
 static struct range extent(const struct ir_operation *op)
 {
@@ -294,6 +315,7 @@ static struct range evaluate(struct walker *walker, const struct ir_operation *o
             return operand(walker, op, result->index);
         out = (struct range){0, op->operands[0]->type->extent[ir_number(op, IR_ATTRIBUTE_AXIS, 0)] - 1};
         break;
+    case OP_SCAN: return scan(walker, op, result);
     case OP_EXTENT: out = extent(op); break;
     case OP_STRIDE:
         number = op->operands[0]->type->stride[ir_number(op, IR_ATTRIBUTE_DIMENSION, 0)];

@@ -58,7 +58,7 @@ static int64_t reduction_bytes(const struct ir_operation *operation)
     struct scratch_crossing crossing;
     scratch_reduction(layout, axis, ordered, &crossing);
     int64_t bytes = 0;
-    for (int i = 0; i < operation->operand_count; i++) {
+    for (int i = 0; i < operation->result_count; i++) {
         int size = ir_element_info[operation->operands[i]->type->element].bits / 8;
         bytes += round_up((int64_t)layout_warps(layout) * crossing.live * crossing.rows_of_lanes * size, 16);
     }
@@ -152,7 +152,8 @@ int64_t scratch_bytes(struct layout_table *table, struct arena *arena, const str
     case OP_CONCATENATE:
     case OP_FLIP:
     case OP_GATHER: return move_bytes(arena, operation);
-    case OP_REDUCE: return reduction_bytes(operation);
+    case OP_REDUCE:
+    case OP_SCAN: return reduction_bytes(operation);
     case OP_SORT: return sort_bytes(operation, operation->operand_count);
     case OP_DOT: /* matrix instructions take factors as they are */
         if (ir_number(operation, IR_ATTRIBUTE_INSTRUCTION, IR_INSTRUCTION_FMA) != IR_INSTRUCTION_FMA)

@@ -1,9 +1,10 @@
 /* The part of the verifier that walks: structure, dominance, terminators, use lists.  A value is visible from its
- * definition to the end of its block, nested regions included; regions of `map` and `reduce` see only their own values,
+ * definition to the end of its block, nested regions included; regions of `map`, `reduce` and `scan` see only their own values,
  * so that they can be moved and lowered alone. */
 #include "ir/verify/verify.h"
 
 #include "ir/layout/layout.h"
+#include "ir/query.h"
 #include "ir/text.h"
 
 struct verifier {
@@ -92,7 +93,7 @@ static void check_operands(struct verifier *verifier, const struct ir_operation 
             continue;
         }
         if (verifier->isolation[value->id] != verifier->isolated)
-            report(verifier, op, "a region of map or reduce uses a value from outside");
+            report(verifier, op, "a region of map, reduce or scan uses a value from outside");
         if (!use || use->user != op || use->index != i)
             report(verifier, op, "an operand's use record is wrong");
         verifier->used[value->id]++;
@@ -147,7 +148,7 @@ static const char *terminator_problem(const struct ir_operation *parent, int reg
     }
     if (last->opcode != OP_YIELD)
         return "a region ends in yield";
-    if (parent->opcode == OP_MAP || parent->opcode == OP_REDUCE) {
+    if (ir_is_isolated(parent)) {
         if (last->operand_count != parent->result_count)
             return "yield has another number of values than the operation has results";
         for (int i = 0; i < last->operand_count; i++) {
@@ -202,14 +203,15 @@ static void check_operation(struct verifier *verifier, const struct ir_operation
     check_operands(verifier, op);
     check_attributes(verifier, op);
     if (verifier->isolated && !is_scalar_code(op))
-        report(verifier, op, "a region of map or reduce holds scalar code without memory");
+        report(verifier, op, "a region of map, reduce or scan holds scalar code without memory");
     if (verifier->errors == before && (problem = ir_verify_rules(op)))
         report(verifier, op, problem);
-    bool isolated = op->opcode == OP_MAP || op->opcode == OP_REDUCE;
+    bool isolated = ir_is_isolated(op);
     int outer = verifier->isolated;
     if (isolated)
         verifier->isolated = ++verifier->next_isolation;
-    bool no_region = op->opcode == OP_REDUCE && ir_number(op, IR_ATTRIBUTE_KIND, IR_REDUCE_ADD) != IR_REDUCE_REGION;
+    bool no_region = isolated && op->opcode != OP_MAP &&
+                     ir_number(op, IR_ATTRIBUTE_KIND, IR_REDUCE_ADD) != IR_REDUCE_REGION;
     const struct ir_attribute *role_warps = ir_attribute(op, IR_ATTRIBUTE_ROLE_WARPS);
     int warps = verifier->warps;
     for (int i = 0; i < op->region_count; i++) {

@@ -14,7 +14,8 @@ uint64_t ir_required_attributes(enum ir_opcode opcode)
     case OP_EXTRACT: return BIT(START);
     case OP_COMPARE: return BIT(PREDICATE);
     case OP_MATH: return BIT(FUNCTION);
-    case OP_REDUCE: return BIT(AXIS) | BIT(KIND);
+    case OP_REDUCE:
+    case OP_SCAN: return BIT(AXIS) | BIT(KIND);
     case OP_CONCATENATE:
     case OP_FLIP:
     case OP_GATHER:
@@ -277,11 +278,29 @@ static bool has_mixed_columns(const struct layout *layout)
     return false;
 }
 
+/* How reduce and scan combine `count` tiles: the kind and the first's element, or the region. */
+static const char *combining_problem(const struct ir_operation *op, int count)
+{
+    int64_t kind = ir_number(op, IR_ATTRIBUTE_KIND, 0);
+    const struct ir_block *region = op->regions[0];
+    enum ir_element e = element_of(op->operands[0]);
+    bool bits = kind == IR_REDUCE_AND || kind == IR_REDUCE_OR || kind == IR_REDUCE_XOR;
+    if (kind != IR_REDUCE_REGION)
+        return ir_is_integer(e) || (bits ? e == IR_BOOL : ir_is_float(e)) ? NULL : "the kind does not fit the element";
+    if (region->arguments.count != 2 * count)
+        return "the region takes two scalars for each operand";
+    for (int i = 0; i < region->arguments.count; i++) {
+        const struct ir_value *argument = region->arguments.data[i];
+        if (!is_scalar(argument) || !same_element(argument->type, op->operands[i % count]->type))
+            return "the region takes scalars of the operands' elements, left ones first";
+    }
+    return NULL;
+}
+
 static const char *reduce_problem(const struct ir_operation *op)
 {
     int64_t axis = ir_number(op, IR_ATTRIBUTE_AXIS, -1), kind = ir_number(op, IR_ATTRIBUTE_KIND, 0);
     const struct ir_type *first = op->operands[0]->type;
-    const struct ir_block *region = op->regions[0];
     if (first->kind != IR_TILE || axis < 0 || axis >= first->rank)
         return "the axis is none of the operand's";
     if (op->result_count != op->operand_count || (kind != IR_REDUCE_REGION && op->operand_count != 1))
@@ -297,18 +316,30 @@ static const char *reduce_problem(const struct ir_operation *op)
     if (first->layout && has_mixed_columns(first->layout))
         return "the operand's layout mixes bits of coordinates: a reduction takes one where each column is a single "
                "bit";
-    enum ir_element e = first->element;
-    bool bits = kind == IR_REDUCE_AND || kind == IR_REDUCE_OR || kind == IR_REDUCE_XOR;
-    if (kind != IR_REDUCE_REGION)
-        return ir_is_integer(e) || (bits ? e == IR_BOOL : ir_is_float(e)) ? NULL : "the kind does not fit the element";
-    if (region->arguments.count != 2 * op->operand_count)
-        return "the region takes two scalars for each operand";
-    for (int i = 0; i < region->arguments.count; i++) {
-        const struct ir_value *argument = region->arguments.data[i];
-        if (!is_scalar(argument) || !same_element(argument->type, op->operands[i % op->operand_count]->type))
-            return "the region takes scalars of the operands' elements, left ones first";
+    return combining_problem(op, op->operand_count);
+}
+
+static const char *scan_problem(const struct ir_operation *op)
+{
+    int64_t axis = ir_number(op, IR_ATTRIBUTE_AXIS, -1), kind = ir_number(op, IR_ATTRIBUTE_KIND, 0);
+    const struct ir_type *first = op->operands[0]->type;
+    int count = op->result_count;
+    bool exclusive = ir_number(op, IR_ATTRIBUTE_EXCLUSIVE, 0) != 0;
+    if (first->kind != IR_TILE || axis < 0 || axis >= first->rank)
+        return "the axis is none of the operand's";
+    if (op->operand_count != (exclusive ? 2 * count : count) || count < 1 || (kind != IR_REDUCE_REGION && count != 1))
+        return "there is one result for each tile, one tile unless kind is region, and with exclusive a scalar for "
+               "each tile behind them";
+    for (int i = 0; i < count; i++) {
+        const struct ir_type *from = op->operands[i]->type, *to = op->results[i]->type;
+        if (!same_form(from, first) || !same_form(to, first) || !same_element(from, to))
+            return "operands and results have one shape, and each result the element of its operand";
+        if (exclusive && (!is_scalar(op->operands[count + i]) || !same_element(op->operands[count + i]->type, from)))
+            return "the scalars behind the tiles are of their elements";
     }
-    return NULL;
+    if (first->layout && has_mixed_columns(first->layout))
+        return "the operand's layout mixes bits of coordinates: a scan takes one where each column is a single bit";
+    return combining_problem(op, count);
 }
 
 static const char *sort_problem(const struct ir_operation *op)
@@ -647,6 +678,7 @@ const char *ir_verify_rules(const struct ir_operation *op)
     case OP_PHILOX: return philox_problem(op);
     case OP_MAP: return map_problem(op);
     case OP_REDUCE: return reduce_problem(op);
+    case OP_SCAN: return scan_problem(op);
     case OP_SORT: return sort_problem(op);
     case OP_DOT: return dot_problem(op);
     case OP_EXTENT:

@@ -51,7 +51,8 @@ static void look(const struct living *living, const struct ir_operation *op, enu
 {
     struct search *s = data;
     bool is_product = op->opcode == OP_DOT || op->opcode == OP_DOT_ASYNC;
-    bool is_whole = is_product || op->opcode == OP_DOT_WAIT || op->opcode == OP_REDUCE || op->opcode == OP_BARRIER;
+    bool is_whole = is_product || op->opcode == OP_DOT_WAIT || op->opcode == OP_REDUCE || op->opcode == OP_SCAN ||
+                    op->opcode == OP_BARRIER;
     int registers = (int)living->weight;
     int more = s->worst.op ? (registers - s->limit) - (s->worst.registers - s->worst.limit) : 1;
     if (!is_whole || place == LIVING_BETWEEN || more < (is_product ? 0 : 1))

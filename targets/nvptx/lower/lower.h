@@ -193,6 +193,31 @@ LLVMValueRef buffer_start(struct lowering *l, const struct ir_value *buffer); /*
 LLVMValueRef buffer_index(struct lowering *l, const struct ir_value *index);  /* an integer scalar as i32 */
 void buffer_define(struct lowering *l, const struct ir_value *value, LLVMValueRef bytes, LLVMValueRef units);
 
+/* ---- reduce.c: lines of a tile folded along an axis, for reduce and scan ---- */
+/* On the way `left`, one value an operand, came to stand right before what register `target` stands for, as seen from
+ * what stands before `keep` and `left` both.  condition: in the threads where it is true; NULL: in all. */
+struct fold_event {
+    int keep, target;
+    LLVMValueRef *left, condition;
+};
+struct fold {
+    struct ir_operation *operation;
+    const struct layout *layout;
+    int axis, operands, registers;
+    bool ordered, reverse; /* reverse: the left operand has the larger indexes */
+    bool remembers;        /* a scan: set after fold_open */
+    LLVMValueRef **value;  /* [operand][register] */
+    bool *alive;           /* registers that still stand for themselves */
+    int *head;             /* the alive register that a register was folded into */
+    struct layout_reduction steps;
+    VECTOR(struct fold_event) events;
+};
+void fold_open(struct lowering *l, struct fold *f, struct ir_operation *operation);
+void fold_run(struct lowering *l, struct fold *f);
+/* One value an operand. */
+void fold_combine(struct lowering *l, const struct fold *f, const LLVMValueRef *left, const LLVMValueRef *right,
+                  LLVMValueRef *out);
+
 /* ---- the operations ---- */
 void lower_mbarrier(struct lowering *l, struct ir_operation *operation); /* barrier.c: mbarrier_*, fence_async */
 void lower_tma(struct lowering *l, struct ir_operation *operation);
@@ -213,6 +238,7 @@ void lower_atomic(struct lowering *l,
 void lower_pointer(struct lowering *l, struct ir_operation *operation); /* pointer_add, _load, _store */
 void lower_reduce(struct lowering *l, struct ir_operation *operation);
 void lower_sort(struct lowering *l, struct ir_operation *operation);
+void lower_scan(struct lowering *l, struct ir_operation *operation);
 void lower_convert(struct lowering *l, struct ir_operation *operation);
 void lower_shape(struct lowering *l,
                  struct ir_operation *operation); /* splat, broadcast, reshape, permute, extract, iota */

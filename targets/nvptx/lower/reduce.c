@@ -13,16 +13,6 @@
 
 #include <string.h>
 
-struct fold {
-    struct ir_operation *operation;
-    const struct layout *layout;
-    int axis, operands, registers;
-    bool ordered;
-    LLVMValueRef **value; /* [operand][register] */
-    bool *alive;          /* registers that still stand for themselves */
-    int *head;            /* the alive register that a register was folded into */
-    struct layout_reduction steps;
-};
 enum step_kind { STEP_REGISTER, STEP_LANE, STEP_WARP };
 struct step {
     enum step_kind kind;
@@ -30,8 +20,8 @@ struct step {
     int weight;
 };
 
-static void combine(struct lowering *l, struct fold *f, const LLVMValueRef *left, const LLVMValueRef *right,
-                    LLVMValueRef *out)
+void fold_combine(struct lowering *l, const struct fold *f, const LLVMValueRef *left, const LLVMValueRef *right,
+                  LLVMValueRef *out)
 {
     enum ir_reduce_kind kind = (enum ir_reduce_kind)ir_number(f->operation, IR_ATTRIBUTE_KIND, IR_REDUCE_ADD);
     if (kind == IR_REDUCE_REGION) {
@@ -59,6 +49,17 @@ static void put(struct fold *f, int reg, const LLVMValueRef *values)
         f->value[o][reg] = values[o];
 }
 
+/* Remembers how `target` came to stand behind `left`, which stood in `keep`. */
+static void remember(struct lowering *l, struct fold *f, int keep, int target, const LLVMValueRef *left,
+                     LLVMValueRef condition)
+{
+    if (!f->remembers)
+        return;
+    struct fold_event event = {.keep = keep, .target = target, .condition = condition};
+    event.left = arena_copy(l->arena, left, sizeof *left * (size_t)f->operands);
+    vector_push(l->arena, &f->events, event);
+}
+
 static int axis_coordinate(const struct fold *f, int reg)
 {
     int coordinates[LAYOUT_RANK];
@@ -73,7 +74,8 @@ static void fold_registers(struct lowering *l, struct fold *f, int keep, int oth
     LLVMValueRef a[16], b[16], out[16];
     take(f, keep, a);
     take(f, other, b);
-    combine(l, f, a, b, out);
+    remember(l, f, keep, other, a, NULL);
+    fold_combine(l, f, a, b, out);
     put(f, keep, out);
     f->alive[other] = false;
     for (int r = 0; r < f->registers; r++)
@@ -87,19 +89,19 @@ static void register_step(struct lowering *l, struct fold *f, int mask)
         int other = reg ^ mask;
         if (other < reg || other >= f->registers || !f->alive[reg] || !f->alive[other])
             continue;
-        bool first = axis_coordinate(f, reg) <= axis_coordinate(f, other);
+        bool first = (axis_coordinate(f, reg) <= axis_coordinate(f, other)) != f->reverse;
         fold_registers(l, f, first ? reg : other, first ? other : reg);
     }
 }
 
-/* In a region the lane whose coordinate has the bit clear is the left operand. */
+/* In order the lane whose coordinate has the bit clear is the left operand. */
 static void lane_step(struct lowering *l, struct fold *f, const struct layout_step *step)
 {
     int mask = step->part[LAYOUT_LANE];
     LLVMValueRef upper = NULL;
     if (f->ordered) {
         LLVMValueRef bit = LLVMBuildAnd(l->builder, l->lane, value_i32(l, mask & -mask), "");
-        LLVMIntPredicate is_upper = PLANTED(nvptx_ordered_lanes_swapped) ? LLVMIntEQ : LLVMIntNE;
+        LLVMIntPredicate is_upper = PLANTED(nvptx_ordered_lanes_swapped) != f->reverse ? LLVMIntEQ : LLVMIntNE;
         upper = LLVMBuildICmp(l->builder, is_upper, bit, value_i32(l, 0), "");
     }
     for (int reg = 0; reg < f->registers; reg++) {
@@ -109,11 +111,12 @@ static void lane_step(struct lowering *l, struct fold *f, const struct layout_st
         take(f, reg, mine);
         for (int o = 0; o < f->operands; o++)
             theirs[o] = ptx_shuffle_xor(l, f->operation->operands[o]->type->element, mine[o], mask);
+        remember(l, f, reg, reg, theirs, upper);
         for (int o = 0; o < f->operands; o++) {
             left[o] = upper ? LLVMBuildSelect(l->builder, upper, theirs[o], mine[o], "") : mine[o];
             right[o] = upper ? LLVMBuildSelect(l->builder, upper, mine[o], theirs[o], "") : theirs[o];
         }
-        combine(l, f, left, right, out);
+        fold_combine(l, f, left, right, out);
         put(f, reg, out);
     }
 }
@@ -232,6 +235,12 @@ static LLVMValueRef *read_partials(struct lowering *l, const struct fold *f, con
     LLVMValueRef place = LLVMBuildMul(b, row, value_i32(l, c->partials * size), "");
     for (int p = 0; p < c->partials; p += together)
         shared_load_vector(l, element, partial + p, together, shared_address(l, start + p * size, place));
+    bool turned = f->reverse && !PLANTED(nvptx_reverse_scan_of_warps_forward);
+    for (int p = 0; turned && p < c->partials / 2; p++) {
+        LLVMValueRef swap = partial[p];
+        partial[p] = partial[c->partials - 1 - p];
+        partial[c->partials - 1 - p] = swap;
+    }
     return partial;
 }
 
@@ -242,23 +251,48 @@ static void fold_partial(struct lowering *l, struct fold *f, LLVMValueRef **part
         left[o] = partial[o][to];
         right[o] = partial[o][from];
     }
-    combine(l, f, left, right, out);
+    fold_combine(l, f, left, right, out);
     for (int o = 0; o < f->operands; o++)
         partial[o][to] = out[o];
 }
 
+/* The node on the left of this thread's own, if that is the right one of two, before a round of the tree. */
+static void remember_partials(struct lowering *l, struct fold *f, int reg, const struct crossing *c,
+                              LLVMValueRef **partial, int step)
+{
+    LLVMBuilderRef b = l->builder;
+    LLVMValueRef own = c->partial, left[16];
+    if (f->reverse)
+        own = LLVMBuildSub(b, value_i32(l, c->partials - 1), own, "");
+    own = LLVMBuildLShr(b, own, value_i32(l, log2_floor((uint64_t)step)), "");
+    for (int o = 0; o < f->operands; o++)
+        left[o] = partial[o][0];
+    for (int node = 2; (node + 1) * step < c->partials; node += 2) {
+        LLVMValueRef is_next = LLVMBuildICmp(b, LLVMIntEQ, own, value_i32(l, node + 1), "");
+        for (int o = 0; o < f->operands; o++)
+            left[o] = LLVMBuildSelect(b, is_next, partial[o][node * step], left[o], "");
+    }
+    LLVMValueRef odd = LLVMBuildAnd(b, own, value_i32(l, 1), "");
+    remember(l, f, reg, reg, left, LLVMBuildICmp(b, LLVMIntNE, odd, value_i32(l, 0), ""));
+}
+
 /* partial[operand][count] into the first: one after the other, so that few wait in registers beside the tile, or by the
  * tree, which keeps the order and whose sums do not wait for each other. */
-static void fold_partials(struct lowering *l, struct fold *f, int count, LLVMValueRef **partial, bool tree)
+static void fold_partials(struct lowering *l, struct fold *f, const struct crossing *c, int reg, LLVMValueRef **partial,
+                          bool tree)
 {
+    int count = c->partials;
     if (!tree) {
         for (int p = 1; p < count; p++)
             fold_partial(l, f, partial, 0, p);
         return;
     }
-    for (int step = 1; step < count; step *= 2)
+    for (int step = 1; step < count; step *= 2) {
+        if (f->remembers)
+            remember_partials(l, f, reg, c, partial, step);
         for (int p = 0; p + step < count; p += 2 * step)
             fold_partial(l, f, partial, p, p + step);
+    }
 }
 
 static bool is_index(const struct ir_access *access, const struct ir_value *value)
@@ -308,7 +342,7 @@ static void read_rows(struct lowering *l, struct fold *f, const struct crossing 
         LLVMValueRef sum[16], *partial[16];
         for (int o = 0; o < f->operands; o++)
             partial[o] = read_partials(l, f, c, o, start[o], row);
-        fold_partials(l, f, c->partials, partial, tree);
+        fold_partials(l, f, c, reg, partial, tree);
         for (int o = 0; o < f->operands; o++)
             sum[o] = partial[o][0];
         put(f, reg, sum);
@@ -352,7 +386,7 @@ static void warp_steps(struct lowering *l, struct fold *f)
     write_partials(l, f, &c, start);
     if (!PLANTED(nvptx_reduce_barrier_dropped))
         ptx_barrier(l);
-    LLVMValueRef wanted = wanted_by(l, f);
+    LLVMValueRef wanted = f->remembers ? NULL : wanted_by(l, f);
     if (wanted)
         read_rows_where(l, f, &c, start, wanted);
     else
@@ -408,8 +442,9 @@ static void register_repeats(struct lowering *l, struct fold *f)
     bool folded = true;
     while (folded) {
         folded = false;
-        for (int keep = 0; keep < f->registers; keep++) {
-            for (int other = keep + 1; other < f->registers && f->alive[keep]; other++) {
+        for (int i = 0; i < f->registers; i++) {
+            int keep = f->reverse ? f->registers - 1 - i : i, step = f->reverse ? -1 : 1;
+            for (int other = keep + step; other >= 0 && other < f->registers && f->alive[keep]; other += step) {
                 if (!f->alive[other] || !same_row(f, keep, other))
                     continue;
                 fold_registers(l, f, keep, other);
@@ -421,55 +456,67 @@ static void register_repeats(struct lowering *l, struct fold *f)
     }
 }
 
-void lower_reduce(struct lowering *l, struct ir_operation *operation)
+void fold_open(struct lowering *l, struct fold *f, struct ir_operation *operation)
 {
-    struct fold f = {.operation = operation,
-                     .layout = operation->operands[0]->type->layout,
-                     .axis = (int)ir_number(operation, IR_ATTRIBUTE_AXIS, 0),
-                     .operands = operation->operand_count};
-    if (!f.layout || f.operands > 16)
-        die("a reduction of %d operands", f.operands);
-    f.registers = layout_registers(f.layout);
-    f.ordered = ir_reduce_is_ordered(operation);
-    f.value = ARENA_ARRAY(l->arena, LLVMValueRef *, f.operands);
-    f.alive = ARENA_ARRAY(l->arena, bool, f.registers);
-    f.head = ARENA_ARRAY(l->arena, int, f.registers);
-    for (int o = 0; o < f.operands; o++) {
-        f.value[o] = value_array(l, f.registers);
-        for (int r = 0; r < f.registers; r++)
-            f.value[o][r] = value_register(l, operation->operands[o], r);
+    *f = (struct fold){.operation = operation,
+                       .layout = operation->operands[0]->type->layout,
+                       .axis = (int)ir_number(operation, IR_ATTRIBUTE_AXIS, 0),
+                       .reverse = ir_number(operation, IR_ATTRIBUTE_REVERSE, 0) != 0,
+                       .ordered = ir_reduce_is_ordered(operation),
+                       .operands = operation->result_count};
+    if (!f->layout || f->operands > 16)
+        die("a reduction of %d operands", f->operands);
+    f->registers = layout_registers(f->layout);
+    f->value = ARENA_ARRAY(l->arena, LLVMValueRef *, f->operands);
+    f->alive = ARENA_ARRAY(l->arena, bool, f->registers);
+    f->head = ARENA_ARRAY(l->arena, int, f->registers);
+    for (int o = 0; o < f->operands; o++) {
+        f->value[o] = value_array(l, f->registers);
+        for (int r = 0; r < f->registers; r++)
+            f->value[o][r] = value_register(l, operation->operands[o], r);
     }
-    for (int r = 0; r < f.registers; r++) {
-        f.alive[r] = true;
-        f.head[r] = r;
+    for (int r = 0; r < f->registers; r++) {
+        f->alive[r] = true;
+        f->head[r] = r;
     }
-    layout_reduction(f.layout, f.axis, &f.steps);
-    /* The layout in which steps leave the rows; the result's own may only say the same. */
-    const struct layout *rows = f.layout->rank > 1 ? layout_remove_dimension(l->layouts, f.layout, f.axis) : NULL;
+    layout_reduction(f->layout, f->axis, &f->steps);
+}
+
+void fold_run(struct lowering *l, struct fold *f)
+{
     struct step list[3 * LAYOUT_BITS];
-    int count = list_steps(&f, list);
-    bool crosses = f.steps.warp_steps > 0 || f.steps.group_repeats > 1, crossed = false,
-         repeats = f.steps.register_repeats > 1;
+    int count = list_steps(f, list);
+    bool crosses = f->steps.warp_steps > 0 || f->steps.group_repeats > 1, crossed = false,
+         repeats = f->steps.register_repeats > 1;
     for (int i = 0; i < count; i++) {
-        if (!f.ordered && repeats && list[i].kind != STEP_REGISTER) {
-            register_repeats(l, &f);
+        if (!f->ordered && repeats && list[i].kind != STEP_REGISTER) {
+            register_repeats(l, f);
             repeats = false;
         }
         if (list[i].kind == STEP_REGISTER)
-            register_step(l, &f, list[i].step->part[LAYOUT_REGISTER]);
+            register_step(l, f, list[i].step->part[LAYOUT_REGISTER]);
         else if (list[i].kind == STEP_LANE)
-            lane_step(l, &f, list[i].step);
+            lane_step(l, f, list[i].step);
         else if (!crossed) { /* all warp steps at once */
-            warp_steps(l, &f);
+            warp_steps(l, f);
             crossed = true;
         }
     }
-    if (!f.ordered && repeats)
-        register_repeats(l, &f);
+    if (!f->ordered && repeats)
+        register_repeats(l, f);
     if (crosses && !crossed)
-        warp_steps(l, &f);
-    if (f.ordered && repeats)
-        register_repeats(l, &f);
+        warp_steps(l, f);
+    if (f->ordered && repeats)
+        register_repeats(l, f);
+}
+
+void lower_reduce(struct lowering *l, struct ir_operation *operation)
+{
+    struct fold f;
+    fold_open(l, &f, operation);
+    fold_run(l, &f);
+    /* The layout in which steps leave the rows; the result's own may only say the same. */
+    const struct layout *rows = f.layout->rank > 1 ? layout_remove_dimension(l->layouts, f.layout, f.axis) : NULL;
     for (int o = 0; o < f.operands; o++) {
         struct ir_value *result = operation->results[o];
         LLVMValueRef *out = value_define(l, result);

@@ -667,6 +667,7 @@ void fuzz_generate_edge(struct buffer *out, enum fuzz_edge kind, uint64_t seed)
     case FUZZ_EDGE_CHAIN: put_chain(out, &random, seed); break;
     case FUZZ_EDGE_VIEW: put_views(out, &random, seed); break;
     case FUZZ_EDGE_FOLD: fuzz_edge_fold(out, &random, seed); break;
+    case FUZZ_EDGE_SCAN: fuzz_edge_scan(out, &random, seed); break;
     default: fuzz_edge_product(out, &random, seed);
     }
     buffer_puts(out, "return\n}\n");

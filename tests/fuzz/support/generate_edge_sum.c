@@ -5,6 +5,8 @@
  * together from functions that are associative, of which half are not commutative: what meets in another order, or in
  * another operand's place, gives something else.
  *
+ * Scans: the same along an axis, in both directions, of what stands up to or before each element.
+ *
  * Products: factors in every precision, of small whole numbers with infinities and NaN among them, or of integers up
  * to their ends, in shapes for every instruction; batches; from zero or from a matrix. */
 #include "generate_edge.h"
@@ -207,11 +209,8 @@ static void choose_shape(struct fold *f)
     f->permuted = random_chance(&f->random, 30);
 }
 
-void fuzz_edge_fold(struct buffer *out, struct random *random, uint64_t seed)
+static void choose_operands(struct fold *f, uint64_t seed)
 {
-    struct buffer body = {0};
-    struct fold fold = {.random = *random, .out = &body}, *f = &fold;
-    char shape[24];
     int blocks = seed % 4 ? random_between(&f->random, 1, 2) : 1;
     choose_shape(f);
     for (int i = 0; i < blocks; i++)
@@ -222,25 +221,78 @@ void fuzz_edge_fold(struct buffer *out, struct random *random, uint64_t seed)
         default: add_last(f);
         }
     load_operands(f);
+}
+
+/* " = <name> axis(n) <how>", the operands, and the region or none. */
+static void put_operation(struct fold *f, const char *name, const char *how, bool first)
+{
+    bool plain = f->count == 1 && random_chance(&f->random, 70);
     for (int i = 0; i < f->count; i++)
         buffer_printf(f->out, "%s%%s%d", i ? ", " : "", i);
-    bool plain = f->count == 1 && random_chance(&f->random, 70);
-    buffer_printf(f->out, " = reduce axis(%d) %s", f->axis, plain ? f->kind : "kind(region)");
+    buffer_printf(f->out, " = %s axis(%d) %s%s", name, f->axis, plain ? f->kind : "kind(region)", how);
     for (int i = 0; i < f->count; i++)
         buffer_printf(f->out, "%s%%v%d", i ? ", " : " ", i);
+    for (int i = 0; first && i < f->count; i++)
+        buffer_printf(f->out, ", %%first%d", i);
     if (!plain)
         put_region(f);
-    shape_of(f->rows && f->axis ? f->rows : 0, f->rows && !f->axis ? f->columns : 0, shape);
+}
+
+static void put_results(struct fold *f, const char *shape)
+{
     for (int i = 0; i < f->count; i++)
         buffer_printf(f->out, "%s%s%s", i ? ", " : " : ", name_of(f->element[i]), shape);
     buffer_putc(f->out, '\n');
-    store_results(f);
+}
+
+static void finish(struct fold *f, struct buffer *out)
+{
     buffer_printf(out, "%skernel @fuzz(%s) grid(1) warps(%d) strict_fp {\n%%c = constant value(0) : index\n%s",
-                  f->head.data, f->parameters.data, f->warps, body.data);
-    buffer_free(&body);
+                  f->head.data, f->parameters.data, f->warps, f->out->data);
+    buffer_free(f->out);
     buffer_free(&f->region);
     buffer_free(&f->head);
     buffer_free(&f->parameters);
+}
+
+void fuzz_edge_fold(struct buffer *out, struct random *random, uint64_t seed)
+{
+    struct buffer body = {0};
+    struct fold fold = {.random = *random, .out = &body}, *f = &fold;
+    char shape[24];
+    choose_operands(f, seed);
+    put_operation(f, "reduce", "", false);
+    put_results(f, shape_of(f->rows && f->axis ? f->rows : 0, f->rows && !f->axis ? f->columns : 0, shape));
+    store_results(f);
+    finish(f, out);
+}
+
+void fuzz_edge_scan(struct buffer *out, struct random *random, uint64_t seed)
+{
+    struct buffer body = {0};
+    struct fold fold = {.random = *random, .out = &body}, *f = &fold;
+    char shape[24];
+    choose_operands(f, seed);
+    bool exclusive = random_chance(&f->random, 40);
+    for (int i = 0; exclusive && i < f->count; i++)
+        buffer_printf(f->out, "%%first%d = constant value(3) : %s\n", i, name_of(f->element[i]));
+    put_operation(f, "scan",
+                  exclusive ? random_chance(&f->random, 50) ? " exclusive(1)" : " reverse(1) exclusive(1)"
+                  : random_chance(&f->random, 50) ? ""
+                                                  : " reverse(1)",
+                  exclusive);
+    shape_of(f->rows, f->columns, shape);
+    put_results(f, shape);
+    for (int i = 0; i < f->count; i++) {
+        if (f->count > 1 && random_chance(&f->random, 10)) /* nobody asks for it */
+            continue;
+        add_view(f, "y", i, f->element[i], f->rows ? f->rows : 1, f->columns, 0);
+        if (f->rows)
+            buffer_printf(f->out, "store %%y%d[%%c +: %d, %%c +: %d], %%s%d\n", i, f->rows, f->columns, i);
+        else
+            buffer_printf(f->out, "store %%y%d[%%c, %%c +: %d], %%s%d\n", i, f->columns, i);
+    }
+    finish(f, out);
 }
 
 /* ---- products ---- */

@@ -589,6 +589,41 @@ static void reduce_in_order(struct layout_program *p)
     store(p, n, &left);
 }
 
+/* Along an axis that the tile's layout has in order, or in one made for it. */
+static void scan(struct layout_program *p)
+{
+    static const char *const whole[] = {"add", "xor", "or", "max", "min", "mul"}, *const real[] = {"max", "min", "add"};
+    struct layout_reduction reduction;
+    int axis = random_below(&p->random, p->shape.rank), from = p->value, n = p->next++, first = p->next++;
+    layout_reduction(p->layout, axis, &reduction);
+    if (!p->plain || !keeps_order(p->layout, axis, &reduction)) {
+        const struct layout *layout = ordered_layout(p, axis);
+        if (!layout)
+            return;
+        from = p->next++;
+        buffer_printf(&p->body, "%%v%d = convert_layout %%v%d : %s\n", from, p->value,
+                      type_text(p, p->element, &p->shape, layout));
+        p->layout = layout;
+        p->plain = true;
+    }
+    bool region = chance(p, 40), exclusive = chance(p, 40);
+    if (exclusive)
+        buffer_printf(&p->body, "%%v%d = constant value(1) : %s\n", first, p->element);
+    const char *kind = region    ? "region"
+                       : p->real ? real[random_below(&p->random, p->sums ? 3 : 2)]
+                                 : whole[random_below(&p->random, 6)];
+    buffer_printf(&p->body, "%%v%d = scan axis(%d) kind(%s)%s%s%s %%v%d", n, axis, kind,
+                  region || chance(p, 25) ? " fixed(1)" : "", chance(p, 40) ? " reverse(1)" : "",
+                  exclusive ? " exclusive(1)" : "", from);
+    if (exclusive)
+        buffer_printf(&p->body, ", %%v%d", first);
+    if (region) /* differences, which tell apart every order but that of neighbours */
+        buffer_printf(&p->body, " (%%l%d: %s, %%r%d: %s) {\n    %%d%d = sub %%l%d, %%r%d : %s\n    yield %%d%d\n}", n,
+                      p->element, n, p->element, n, n, n, p->element, n);
+    buffer_printf(&p->body, " : %s\n", type_text(p, p->element, &p->shape, p->layout));
+    p->value = n;
+}
+
 /* Reduces, and brings the result back to the tile's shape. */
 static void reduce(struct layout_program *p)
 {
@@ -724,7 +759,9 @@ void fuzz_generate_layout(struct buffer *out, uint64_t seed)
             reduce(p);
         else if (dice < 58)
             reduce_in_order(p);
-        else if (dice < 65)
+        else if (dice < 62)
+            scan(p);
+        else if (dice < 66)
             reshape(p);
         else if (dice < 70)
             extract(p);

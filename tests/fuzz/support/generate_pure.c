@@ -439,38 +439,38 @@ static const struct ir_type *without_axis(struct generator *g, const struct ir_t
     return ir_type_with_shape(g->context, type, rank, shape);
 }
 
+/* A kind for the tile, which it makes such that no order rounds.  `lines`: elements that come together. */
+static enum ir_reduce_kind choose_kind(struct generator *g, struct known *a, double lines)
+{
+    const struct ir_type *type = a->value->type;
+    enum ir_reduce_kind kind;
+    if (type->element == IR_BOOL)
+        return (const enum ir_reduce_kind[]){IR_REDUCE_AND, IR_REDUCE_OR, IR_REDUCE_XOR}[random_below(&g->random, 3)];
+    if (!ir_is_float(type->element))
+        return (enum ir_reduce_kind)random_below(&g->random, IR_REDUCE_REGION);
+    kind = (const enum ir_reduce_kind[]){IR_REDUCE_ADD, IR_REDUCE_MIN, IR_REDUCE_MAX,
+                                         IR_REDUCE_MUL}[random_below(&g->random, a->exact ? 4 : 3)];
+    if (kind == IR_REDUCE_MUL) { /* of signs */
+        a->value = fuzz_clamp(g, a->value, 1);
+        a->bound = 1;
+    } else if (kind == IR_REDUCE_ADD && (!a->exact || a->bound * lines > fuzz_limit(type->element))) {
+        a->bound = floor(fuzz_limit(type->element) / lines);
+        a->value = fuzz_clamp(g, fuzz_of_type(g, type, true).value, a->bound);
+        a->exact = true;
+    }
+    if (kind == IR_REDUCE_ADD)
+        a->bound *= lines;
+    return kind;
+}
+
 static void reduce(struct generator *g)
 {
     struct known a = any_or_new(g, is_tile);
-    const struct ir_type *type = a.value->type;
-    int axis = random_below(&g->random, type->rank);
-    enum ir_reduce_kind kind;
-    double bound = a.bound;
-    if (type->element == IR_POINTER)
+    int axis = random_below(&g->random, a.value->type->rank);
+    if (a.value->type->element == IR_POINTER)
         return;
-    if (type->element == IR_BOOL) {
-        kind = (const enum ir_reduce_kind[]){IR_REDUCE_AND, IR_REDUCE_OR, IR_REDUCE_XOR}[random_below(&g->random, 3)];
-    } else if (ir_is_float(type->element)) {
-        kind = (const enum ir_reduce_kind[]){IR_REDUCE_ADD, IR_REDUCE_MIN, IR_REDUCE_MAX,
-                                             IR_REDUCE_MUL}[random_below(&g->random, 4)];
-        if (kind == IR_REDUCE_MUL) { /* of signs, so that no order rounds */
-            a.value = fuzz_clamp(g, a.value, 1);
-            bound = 1;
-            if (!a.exact)
-                return;
-        }
-        if (kind == IR_REDUCE_ADD)
-            bound *= (double)type->extent[axis];
-        if (kind == IR_REDUCE_ADD && (!a.exact || bound > fuzz_limit(type->element))) {
-            double most = floor(fuzz_limit(type->element) / (double)type->extent[axis]);
-            a.value = fuzz_clamp(g, fuzz_of_type(g, type, true).value, most);
-            a.exact = true;
-            bound = most * (double)type->extent[axis];
-        }
-    } else {
-        kind = (enum ir_reduce_kind)random_below(&g->random, IR_REDUCE_REGION);
-    }
-    const struct ir_type *result = without_axis(g, type, axis);
+    enum ir_reduce_kind kind = choose_kind(g, &a, (double)a.value->type->extent[axis]);
+    const struct ir_type *result = without_axis(g, a.value->type, axis);
     struct ir_operation *made = ir_build(&g->builder, OP_REDUCE, 1, &a.value, 1, &result);
     ir_set_number(made, IR_ATTRIBUTE_AXIS, axis);
     ir_set_number(made, IR_ATTRIBUTE_KIND, kind);
@@ -478,7 +478,45 @@ static void reduce(struct generator *g)
         ir_set_number(made, IR_ATTRIBUTE_NAN, random_below(&g->random, IR_NAN_COUNT));
     if (random_chance(&g->random, 20))
         ir_set_number(made, IR_ATTRIBUTE_FIXED, 1);
-    fuzz_know(g, made->results[0], bound, a.exact);
+    fuzz_know(g, made->results[0], a.bound, a.exact);
+}
+
+/* Where a scan goes, and how. */
+static void set_scan(struct generator *g, struct ir_operation *made, int axis, int kind, bool exclusive)
+{
+    ir_set_number(made, IR_ATTRIBUTE_AXIS, axis);
+    ir_set_number(made, IR_ATTRIBUTE_KIND, kind);
+    if (random_chance(&g->random, 40))
+        ir_set_number(made, IR_ATTRIBUTE_REVERSE, 1);
+    if (exclusive)
+        ir_set_number(made, IR_ATTRIBUTE_EXCLUSIVE, 1);
+    if (random_chance(&g->random, 30))
+        ir_set_number(made, IR_ATTRIBUTE_FIXED, 1);
+    if (random_chance(&g->random, 30))
+        ir_set_number(made, IR_ATTRIBUTE_NAN, random_below(&g->random, IR_NAN_COUNT));
+}
+
+static void scan(struct generator *g)
+{
+    struct known a = any_or_new(g, is_tile), first = {0};
+    const struct ir_type *type = a.value->type;
+    int axis = random_below(&g->random, type->rank);
+    if (type->element == IR_POINTER)
+        return;
+    bool exclusive = random_chance(&g->random, 40);
+    enum ir_reduce_kind kind = choose_kind(g, &a, (double)type->extent[axis] + 1);
+    if (exclusive) {
+        first = fuzz_of_type(g, ir_type_with_shape(g->context, type, 0, NULL), ir_is_float(type->element));
+        bool bounded = ir_is_float(type->element) && (kind == IR_REDUCE_ADD || kind == IR_REDUCE_MUL);
+        if (bounded)
+            first.value = fuzz_clamp(g, first.value, 1);
+        else if (ir_is_float(type->element) && first.bound > a.bound)
+            a.bound = first.bound;
+    }
+    struct ir_operation *made = ir_build(&g->builder, OP_SCAN, exclusive ? 2 : 1,
+                                         (struct ir_value *[]){a.value, first.value}, 1, &type);
+    set_scan(g, made, axis, (int)kind, exclusive);
+    fuzz_know(g, made->results[0], a.bound, a.exact);
 }
 
 /* Lines, or the first elements of them, alone or with a tile that follows; some results are used by nobody. */
@@ -600,37 +638,77 @@ static void combine(struct generator *g, int which, struct ir_value *const *v, s
     }
 }
 
+struct pairs {
+    struct known a, b;
+    int which, axis;
+};
+
+static bool choose_pairs(struct generator *g, struct pairs *p)
+{
+    p->a = any_or_new(g, is_tile);
+    const struct ir_type *type = p->a.value->type;
+    if (!type->rank)
+        return false;
+    p->which = random_below(&g->random, 3);
+    p->axis = random_below(&g->random, type->rank);
+    if (type->element == IR_BOOL || type->element == IR_POINTER || (p->which == 1 && !ir_is_integer(type->element)) ||
+        (p->which == 0 && !p->a.exact))
+        p->which = 2;
+    const struct ir_type *other = p->which == 1 ? type : fuzz_like(g, fuzz_element(g), type);
+    p->b = fuzz_of_type(g, other, false);
+    return true;
+}
+
+static void combine_pairs(struct generator *g, const struct pairs *p, struct ir_operation *made)
+{
+    struct generator kept;
+    struct ir_value *v[4], *out[2];
+    inside_scope(g, made->regions[0], &kept);
+    for (int i = 0; i < 4; i++)
+        v[i] = ir_block_argument(made->regions[0],
+                                 ir_type_with_shape(g->context, (i & 1 ? p->b : p->a).value->type, 0, NULL), NULL);
+    combine(g, p->which, v, out);
+    ir_build(&g->builder, OP_YIELD, 2, out, 0, NULL);
+    leave_scope(g, &kept);
+    fuzz_know(g, made->results[0], p->a.bound, p->a.exact);
+    fuzz_know(g, made->results[1], p->b.bound, p->b.exact);
+}
+
 void fuzz_reduce_region(struct generator *g)
 {
-    struct known a = any_or_new(g, is_tile);
-    const struct ir_type *type = a.value->type;
-    if (!type->rank)
+    struct pairs p;
+    if (!choose_pairs(g, &p))
         return;
-    int which = random_below(&g->random, 3), axis = random_below(&g->random, type->rank);
-    if (type->element == IR_BOOL || type->element == IR_POINTER || (which == 1 && !ir_is_integer(type->element)) ||
-        (which == 0 && !a.exact))
-        which = 2;
-    const struct ir_type *other = which == 1 ? type : fuzz_like(g, fuzz_element(g), type);
-    struct known b = fuzz_of_type(g, other, false);
-    const struct ir_type *results[2] = {without_axis(g, type, axis), without_axis(g, other, axis)};
-    struct ir_operation *made = ir_build(&g->builder, OP_REDUCE, 2, (struct ir_value *[]){a.value, b.value}, 2,
+    const struct ir_type *results[2] = {without_axis(g, p.a.value->type, p.axis),
+                                        without_axis(g, p.b.value->type, p.axis)};
+    struct ir_operation *made = ir_build(&g->builder, OP_REDUCE, 2, (struct ir_value *[]){p.a.value, p.b.value}, 2,
                                          results);
-    ir_set_number(made, IR_ATTRIBUTE_AXIS, axis);
+    ir_set_number(made, IR_ATTRIBUTE_AXIS, p.axis);
     ir_set_number(made, IR_ATTRIBUTE_KIND, IR_REDUCE_REGION);
     if (random_chance(&g->random, 30))
         ir_set_number(made, IR_ATTRIBUTE_FIXED, 1);
     if (random_chance(&g->random, 30)) /* the function says itself what it does */
         ir_set_number(made, IR_ATTRIBUTE_NAN, random_below(&g->random, IR_NAN_COUNT));
-    struct generator kept;
-    struct ir_value *v[4], *out[2];
-    inside_scope(g, made->regions[0], &kept);
-    for (int i = 0; i < 4; i++)
-        v[i] = ir_block_argument(made->regions[0], ir_type_with_shape(g->context, i & 1 ? other : type, 0, NULL), NULL);
-    combine(g, which, v, out);
-    ir_build(&g->builder, OP_YIELD, 2, out, 0, NULL);
-    leave_scope(g, &kept);
-    fuzz_know(g, made->results[0], a.bound, a.exact);
-    fuzz_know(g, made->results[1], b.bound, b.exact);
+    combine_pairs(g, &p, made);
+}
+
+static void scan_region(struct generator *g)
+{
+    struct pairs p;
+    if (!choose_pairs(g, &p))
+        return;
+    bool exclusive = random_chance(&g->random, 40);
+    struct ir_value *operands[4] = {p.a.value, p.b.value};
+    const struct ir_type *results[2] = {p.a.value->type, p.b.value->type};
+    for (int i = 0; exclusive && i < 2; i++) {
+        struct known *known = i ? &p.b : &p.a;
+        struct known first = fuzz_of_type(g, ir_type_with_shape(g->context, results[i], 0, NULL), known->exact);
+        operands[2 + i] = first.value;
+        known->bound = first.bound > known->bound ? first.bound : known->bound;
+    }
+    struct ir_operation *made = ir_build(&g->builder, OP_SCAN, exclusive ? 4 : 2, operands, 2, results);
+    set_scan(g, made, p.axis, IR_REDUCE_REGION, exclusive);
+    combine_pairs(g, &p, made);
 }
 
 /* A pure function of the module and a call of it. */
@@ -701,10 +779,11 @@ void fuzz_pure_statement(struct generator *g)
                                           cast,
                                           bitcast,
                                           bitcast};
-    static statement *const with_tiles[] = {iota,        expand,   reshape,  permute, extract, flip,
-                                            concatenate, gather,   reduce,   reduce,  reduce,  fuzz_reduce_region,
-                                            fuzz_dot,    fuzz_dot, fuzz_dot, philox,  map,     call,
-                                            grid,        sort,     sort};
+    static statement *const with_tiles[] = {
+        iota,     expand,   reshape,  permute, extract, flip,        concatenate,
+        gather,   reduce,   reduce,   reduce,  scan,    scan_region, fuzz_reduce_region,
+        fuzz_dot, fuzz_dot, fuzz_dot, philox,  map,     call,        grid,
+        sort,     sort};
     if (g->scalars_only || random_chance(&g->random, 62))
         any_rank[random_below(&g->random, (int)(sizeof any_rank / sizeof *any_rank))](g);
     else

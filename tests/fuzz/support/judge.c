@@ -67,7 +67,8 @@ static struct ir_value *round_tf32(struct ir_builder *builder, struct ir_value *
 static void widen(struct ir_operation *op, void *context)
 {
     bool *changed = context;
-    bool sum = op->opcode == OP_REDUCE && ir_number(op, IR_ATTRIBUTE_KIND, 0) <= IR_REDUCE_MUL &&
+    bool sum = (op->opcode == OP_REDUCE || op->opcode == OP_SCAN) &&
+               ir_number(op, IR_ATTRIBUTE_KIND, 0) <= IR_REDUCE_MUL &&
                !ir_number(op, IR_ATTRIBUTE_FIXED, 0); /* in one order everywhere */
     if ((!sum && op->opcode != OP_DOT) || !ir_is_float(op->results[0]->type->element) ||
         op->results[0]->type->element == IR_F64)
@@ -83,7 +84,8 @@ static void widen(struct ir_operation *op, void *context)
     const struct ir_type *type = ir_type_with_element(builder.module->context, op->results[0]->type, IR_F64);
     struct ir_operation *made = ir_build(&builder, op->opcode, op->operand_count, wide, 1, &type);
     for (const struct ir_attribute *a = op->attributes; a; a = a->next)
-        if (a->key == IR_ATTRIBUTE_AXIS || a->key == IR_ATTRIBUTE_KIND)
+        if (a->key == IR_ATTRIBUTE_AXIS || a->key == IR_ATTRIBUTE_KIND || a->key == IR_ATTRIBUTE_REVERSE ||
+            a->key == IR_ATTRIBUTE_EXCLUSIVE)
             ir_set_number(made, a->key, a->number);
     ir_replace_uses(op->results[0], ir_cast(&builder, made->results[0], op->results[0]->type->element));
     *changed = true;

@@ -1,4 +1,5 @@
 /* The reducer's ways to make things smaller that stay: tiles, constants, arguments. */
+#include "ir/query.h"
 #include "reduce.h"
 
 enum { WAYS = 3, MOST_EXTENTS = 64 };
@@ -131,7 +132,7 @@ enum edit_result edit_constants(struct fuzz_program *program, int which, int siz
 static struct ir_block *top_of(struct ir_operation *op)
 {
     struct ir_block *block = op->block;
-    while (block->parent && block->parent->opcode != OP_MAP && block->parent->opcode != OP_REDUCE)
+    while (block->parent && !ir_is_isolated(block->parent))
         block = block->parent->block;
     return block;
 }

@@ -85,7 +85,7 @@ static bool matches(const struct fuzz_row *row, const struct ir_operation *op)
 static bool carries(enum ir_opcode opcode)
 {
     return opcode == OP_WHILE || opcode == OP_IF || opcode == OP_CALL || opcode == OP_MAP || opcode == OP_YIELD ||
-           opcode == OP_RETURN || opcode == OP_CONDITION || opcode == OP_REDUCE;
+           opcode == OP_RETURN || opcode == OP_CONDITION || opcode == OP_REDUCE || opcode == OP_SCAN;
 }
 
 static enum ir_element about(const struct ir_type *type, enum ir_opcode opcode)
@@ -225,13 +225,13 @@ static void make_regions(struct search *s)
         s->region_pointers[r] = &s->regions[r];
     }
     enum ir_opcode opcode = s->op.opcode;
-    int copies = opcode == OP_REDUCE ? 2 : 1;
+    int copies = opcode == OP_REDUCE || opcode == OP_SCAN ? 2 : 1;
     for (int copy = 0; copy < copies; copy++)
         for (int i = 0; i < s->op.operand_count; i++) {
             const struct ir_type *type = s->op.operands[i]->type;
             if (opcode == OP_IF || (opcode == OP_FOR && (i == 1 || i == 2)))
                 continue;
-            if (opcode == OP_MAP || opcode == OP_REDUCE)
+            if (opcode == OP_MAP || opcode == OP_REDUCE || opcode == OP_SCAN)
                 type = ir_type_with_shape(context, type, 0, NULL);
             s->region_values[count].type = type;
             for (int r = 0; r < 2; r++) {
