@@ -12,6 +12,9 @@ numbers() {
 @test "math" { numbers functions; }
 @test "complex numbers" { numbers complex_pairs; }
 @test "4-bit integers, two a byte" { numbers halves; }
+@test "structs" { numbers structs; }
+@test "sort, argsort, topk" { numbers sort; }
+@test "print, and asserts with values" { numbers prints; }
 @test "reductions" { numbers reduce; }
 @test "shapes and views" { numbers views; }
 @test "elements 2^31 and 2^32 away" { numbers far; }
