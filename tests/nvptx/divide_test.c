@@ -1,6 +1,7 @@
 /* Quotients by one number, as PTX run by the reader of PTX, against the processor's, bit for bit: signs of zeros,
  * numbers of any size, what has no value, as f32 and as bf16; and numbers whose product with the reciprocal rounds to
- * another bf16 than their quotient, alone at each place of a thread. */
+ * another bf16 than their quotient, alone at each place of a thread; and numbers and divisors at the bounds of the short
+ * ways and beyond. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -21,8 +22,19 @@ static const char program[] =
 static const float divisors[] = {3,         -3,        1,        -1,        0.1f,       -7e5f,    0x1.fffffep0f,
                                  0x1p-30f,  0x1p50f,   -0x1p50f, 0x1p-140f, -0x1p-149f, INFINITY, -0x1.fffffep0f,
                                  -0x1p-30f, -INFINITY, NAN,      0,         -0.0f};
+/* Divisors and exponents of numbers at the bounds of the short ways, and where these would overflow or lose bits. */
+static const float far_divisors[] = {0x1.2468acp-19f, 0x1.00001ep-20f, -0x1.35799ap-20f, 0x1.6789aap-21f,
+                                     0x1.89abccp-30f, 0x1.159d26p-60f, -0x1.48c04ap-60f, 0x1.7ae148p-100f,
+                                     0x1.9f3726p39f,  0x1.6c8b44p41f,  0x1.3a5e7cp55f,   -0x1.5b2d1ep55f,
+                                     0x1.84c6b2p90f,  0x1.fffffep0f,   0x1.fffffep-20f,  0x1.fffffep39f};
+static const int far_exponents[] = {82, 84, 86, 106, 107, 108, 126, -82, -85, -88, -90, -96, -102, -126};
 static const float special[] = {0,        -0.0f,     INFINITY,  -INFINITY, NAN,      0x1p-149f, -0x1p-126f,
                                 0x1p100f, -0x1p127f, 0x1p-100f, 1,         0x1p-80f, 0x1.8p84f};
+
+enum {
+    FAR_DIVISORS = sizeof far_divisors / sizeof *far_divisors,
+    FAR_EXPONENTS = sizeof far_exponents / sizeof *far_exponents
+};
 
 struct data {
     float x[COUNT], s, q[COUNT];
@@ -74,11 +86,12 @@ static float deceptive(float s, uint32_t tie)
 static uint32_t next(uint32_t *seed) { return (*seed = *seed * 1664525u + 1013904223u) >> 4; }
 
 /* One number of sixteen is deceptive, by chance, and the others lie far from ties: so each is alone in its thread in
- * some run. */
+ * some run.  The lower half of the others' quotients is 0 in every other run, and something else in the rest. */
 static void fill_near_ties(struct data *data, uint32_t seed)
 {
+    bool plain = seed % 2;
     for (int i = 0; i < COUNT; i++) {
-        data->x[i] = (float)(i % 5 - 2) * data->s;
+        data->x[i] = (plain ? (float)(i % 5 - 2) : from_bits(0x3f802345 + (next(&seed) & 0x803f8000))) * data->s;
         if (next(&seed) % 16)
             continue;
         float x = 0;
@@ -86,6 +99,16 @@ static void fill_near_ties(struct data *data, uint32_t seed)
             x = deceptive(data->s, (uint32_t)(tries << 20) ^ next(&seed));
         data->x[i] = x == 0 ? data->x[i] : x;
         data->ties += x != 0;
+    }
+}
+
+/* Numbers of one magnitude, for a thread takes the long way for all of its numbers. */
+static void fill_far(struct data *data, int exponent, uint32_t seed)
+{
+    for (int i = 0; i < COUNT; i++) {
+        uint32_t bits = next(&seed);
+        data->x[i] = ldexpf(from_bits(0x3f800000 | (bits & 0x7fffff)), exponent);
+        data->x[i] = bits >> 27 & 1 ? -data->x[i] : data->x[i];
     }
 }
 
@@ -149,6 +172,11 @@ static int check(const char *row, bool is_half)
         data.s = i == 0 ? from_bits(0x3fd187f6) : from_bits(0x3f800000 + i * 0x59a6b7 + (i << 31));
         fill_near_ties(&data, i);
         data.x[0] = i == 0 ? from_bits(0x4021a664) : data.x[0];
+        failures += !run_text_once(arena, text, slots, sizeof slots / sizeof *slots, memory) || wrong(&data, row);
+    }
+    for (uint32_t i = 0; i < FAR_DIVISORS * FAR_EXPONENTS && !failures; i++) {
+        data.s = far_divisors[i % FAR_DIVISORS];
+        fill_far(&data, far_exponents[i / FAR_DIVISORS], i);
         failures += !run_text_once(arena, text, slots, sizeof slots / sizeof *slots, memory) || wrong(&data, row);
     }
     if (is_half && !failures && data.ties < TIE_RUNS * COUNT / 32) {
