@@ -480,11 +480,13 @@ static int check_member(const struct tile_rt_call *call, const struct tile_rt_na
                         (long long)value, set->text);
 }
 
-/* Whether the source writes a number there, whose value would say the same again. */
+/* Whether the source writes a number there, perhaps in brackets, whose value would say the same again. */
 static int is_number(const char *text)
 {
-    text += *text == '-';
-    return *text && text[strspn(text, "0123456789")] == 0;
+    size_t digits;
+    text += strspn(text, "(-");
+    digits = strspn(text, "0123456789");
+    return digits && text[digits + strspn(text + digits, ")")] == 0;
 }
 
 TILE_RT_COLD static int fail_set(const struct tile_rt_call *call, const struct tile_rt_name *name,

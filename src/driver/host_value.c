@@ -216,11 +216,12 @@ static bool is_member(const struct kernel_set *set, int64_t value)
     return false;
 }
 
-/* Whether the source writes a number there, whose value would say the same again. */
+/* Whether the source writes a number there, perhaps in brackets, whose value would say the same again. */
 static bool is_number(const char *text)
 {
-    text += *text == '-';
-    return *text && text[strspn(text, "0123456789")] == 0;
+    text += strspn(text, "(-");
+    size_t digits = strspn(text, "0123456789");
+    return digits && text[digits + strspn(text + digits, ")")] == 0;
 }
 
 static const char *set_problem(struct arena *arena, const char *key, const char *set, const char *text, int64_t bound)

@@ -239,6 +239,11 @@ os.execv(sys.argv[1], sys.argv[1:])' "$TILECC" -arch=sm_80,sm_90a -j$jobs --cuda
     printf '#!/bin/sh\necho "refused $$" >&2; exit 1\n' >toolkit/bin/ptxas
     run timeout 60 "$TILECC" --cuda-path="$PWD/toolkit" -arch=sm_80 -o many.o many.tile
     [ "$(grep -c 'error:' <<<"$output")" -ge 3 ]
+    printf '#!/bin/sh\n/bin/cat >/dev/null; echo no cubin\n' >toolkit/bin/ptxas
+    run timeout 60 "$TILECC" --cuda-path="$PWD/toolkit" -arch=sm_80 -o many.o many.tile
+    [ "$status" = 5 ]
+    [ "$(grep -c 'error:' <<<"$output")" = 1 ]
+    contains E1204
 }
 
 @test "a worker that ends with a code of somebody else is no error of the user's" {

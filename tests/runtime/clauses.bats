@@ -14,6 +14,7 @@ kernel counted(n: u64, x: inout i64[N]) grid(i: n) { x[i] = 7; }
 kernel extent(n: u64, x: inout i64[n]) grid(i: 1) { x[0] = x.extent[0]; }
 kernel less(n: u32, x: inout i64[n - 5]) grid(i: 1) { x[0] = x.extent[0]; }
 kernel five(n: u32, x: inout i64[5]) grid(i: 1) { x[0] = x.extent[0]; }
+kernel bracketed(n: u32, x: inout i64[(6)]) grid(i: 1) { x[0] = x.extent[0]; }
 kernel hexadecimal(n: u32, x: inout i64[0x10]) grid(i: 1) { x[0] = x.extent[0]; }
 kernel sum(n: u32, x: inout i64[3 + 3]) grid(i: 1) { x[0] = x.extent[0]; }
 const W = 7;
@@ -42,6 +43,7 @@ extent 4 4
 less 9 4
 less 1 extent 0 of x is 4, but n - 5 is -4
 five 3 extent 0 of x is 4, but it must be 5
+bracketed 3 extent 0 of x is 4, but it must be 6
 hexadecimal 3 extent 0 of x is 4, but 0x10 is 16
 sum 3 extent 0 of x is 4, but 3 + 3 is 6
 named 3 extent 0 of x is 4, but W is 7

@@ -263,9 +263,10 @@ static void read_spills(const struct target_options *options, const struct nvptx
     }
 }
 
-/* Checks a reply and files it; the variant gets an image of its own. */
+/* Checks a reply and files it; the variant gets an image of its own.  `told`: the problem of an earlier reply, which is
+ * told once. */
 static bool take_reply(const struct target_options *options, struct kernel_module *module,
-                       const struct nvptx_task *task, const struct child_result *result)
+                       const struct nvptx_task *task, const struct child_result *result, const char **told)
 {
     struct kernel_variant *variant = task->variant;
     const struct target_row *row = &target_rows[variant->target];
@@ -301,8 +302,10 @@ static bool take_reply(const struct target_options *options, struct kernel_modul
         good = problem == NULL;
     }
     if (!good) {
-        diag_report(options->diagnostics, DIAGNOSTIC_E1204, variant->function->at,
-                    "ptxas wrote no usable cubin for %s, %s: %s", variant->function->name, row->name, problem);
+        if (!*told || strcmp(*told, problem) != 0)
+            diag_report(options->diagnostics, DIAGNOSTIC_E1204, variant->function->at,
+                        "ptxas wrote no usable cubin for %s, %s: %s", variant->function->name, row->name, problem);
+        *told = problem;
         return false;
     }
     variant->gpu = (struct kernel_gpu_code){
@@ -371,10 +374,11 @@ bool nvptx_compile(const struct target_options *options, struct kernel_module *m
     struct child_limits limits = {.seconds = worker_seconds(options), .output_bytes = 2 * cubin_limit};
     workers_run(work, &job, count, options->jobs, limits, done);
     bool good = true;
+    const char *told = NULL;
     for (int i = 0; i < count; i++) {
         bool sent = done[i].exit_code == DONE && !done[i].signal && !done[i].timed_out && !done[i].output_too_large;
         if (sent)
-            good = take_reply(options, module, &tasks[i], &done[i]) && good;
+            good = take_reply(options, module, &tasks[i], &done[i], &told) && good;
         else
             good = is_told(done, i) ? false : report_failure(options, &tasks[i], &done[i]);
     }
