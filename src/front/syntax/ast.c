@@ -414,7 +414,12 @@ struct ast_clause *make_clause(struct parser *parser, struct text_range name_at,
         if (item_fits(rule, items.data[i]))
             continue;
         parser->clause_missing = true;
-        parser_report_at(parser, DIAGNOSTIC_E0126, items.data[i]->at, "`%s` takes %s", name, rule->takes);
+        const struct ast_item *item = items.data[i];
+        struct diagnostic *d = parser_report_at(parser, DIAGNOSTIC_E0126, item->at, "`%s` takes %s", name, rule->takes);
+        if (rule->kind == CLAUSE_TUNE && item->kind == ITEM_ASSIGN && item->value->kind == EXPRESSION_INTEGER)
+            diag_fixit(parser->context->diagnostics, d, item->at, FIXIT_PROBABLE,
+                       arena_printf(parser->context->arena, "%s: {%lld}", item->name.text,
+                                    (long long)item->value->integer.value));
         return NULL;
     }
     struct ast_clause *clause = ARENA_NEW(parser->context->arena, struct ast_clause);

@@ -92,7 +92,13 @@ struct ir_value *convert_to_element(struct elaborator *e, struct value v, enum i
         return value_materialize(e, typed).run;
     }
     if (v.kind != VALUE_RUN) {
-        front_report(e, DIAGNOSTIC_E0310, v.at, "%s: a value is needed here, not %s", what, front_describe(e, v));
+        struct diagnostic *d = front_report(e, DIAGNOSTIC_E0310, v.at, "%s: a value is needed here, not %s", what,
+                                            front_describe(e, v));
+        if (v.kind == VALUE_LIST)
+            front_note(
+                e, d, v.at,
+                "a list is no tile: tiles are put behind each other by `cat(a, b)`, and one of a single value is "
+                "`f32[64](v)`");
         return NULL;
     }
     enum ir_element from = v.run->type->element;
@@ -211,8 +217,9 @@ static bool common_element(struct elaborator *e, int count, struct value *values
                 "%s: %s and %s do not go together; convert one of them, such as `%s(...)`", what, element_word(*common),
                 element_word(element), element_word(asked));
             for (int j = 0; j < count; j++)
-                if (values[j].kind == VALUE_RUN)
-                    front_note_shape(e, d, values[j], j ? "the right side" : "the left side");
+                if (values[j].kind == VALUE_RUN) /* extents do not matter here */
+                    front_note(e, d, values[j].at, "the %s side is %s", j ? "right" : "left",
+                               front_describe(e, values[j]));
             return false;
         }
     }

@@ -99,6 +99,8 @@ struct binding {
     enum binding_kind kind;
     struct value value;
     struct location at;
+    const struct ast_expression *number; /* a `var` whose type nothing but this number tells; NULL: others */
+    bool refused;                        /* its type was wrong, and that is said */
     struct binding *next;
 };
 struct scope {

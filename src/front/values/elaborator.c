@@ -81,7 +81,8 @@ struct binding *scope_bind(struct elaborator *e, enum binding_kind kind, struct 
     if (kind == BINDING_LET || kind == BINDING_VAR || kind == BINDING_RANGE)
         check_hiding(e, name);
     struct binding *binding = ARENA_NEW(e->arena, struct binding);
-    *binding = (struct binding){name.text, kind, value, name.at, e->scope->first};
+    *binding = (struct binding){
+        .name = name.text, .kind = kind, .value = value, .at = name.at, .next = e->scope->first};
     name_table_set(e->arena, &e->scope->names, name.text, binding);
     return e->scope->first = binding;
 }

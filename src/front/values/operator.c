@@ -173,8 +173,8 @@ static bool dot_elements(enum ir_element a, enum ir_element b, enum ir_element *
     }
 }
 
-static struct value report_dot(struct elaborator *e, struct value a, struct value b, const char *why,
-                               struct location at)
+static struct diagnostic *refuse_dot(struct elaborator *e, struct value a, struct value b, const char *why,
+                                     struct location at)
 {
     struct diagnostic *d = front_report(e, DIAGNOSTIC_E0316, at, "`@` does not take %s and %s: %s",
                                         front_describe(e, a), front_describe(e, b), why);
@@ -182,7 +182,26 @@ static struct value report_dot(struct elaborator *e, struct value a, struct valu
     front_note_shape(e, d, b, "the right side");
     if (value_is_tile(a) && value_is_tile(b) && a.run->type->rank == 1 && b.run->type->rank == 1)
         front_note(e, d, at, "the inner product of two rows is `sum(a * b)`");
+    return d;
+}
+
+static struct value report_dot(struct elaborator *e, struct value a, struct value b, const char *why,
+                               struct location at)
+{
+    refuse_dot(e, a, b, why, at);
     return value_error(at);
+}
+
+static void propose_trans(struct elaborator *e, struct diagnostic *d, struct value side, const char *name)
+{
+    front_note(e, d, side.at, "with `trans(...)` round the %s side they agree", name);
+    if (!side.at.source || side.at.end_column <= side.at.column)
+        return;
+    struct location begin = side.at, end = side.at;
+    begin.end_column = begin.column;
+    end.column = end.end_column;
+    front_fixit(e, d, begin, FIXIT_PROBABLE, "trans(");
+    front_fixit(e, d, end, FIXIT_PROBABLE, ")");
 }
 
 static const struct origin *dot_origin(struct elaborator *e, struct value a, struct value b, int rank)
@@ -212,13 +231,13 @@ struct value operate_dot(struct elaborator *e, struct value a, struct value b, s
     if (rank < 2 || y->rank != rank)
         return report_dot(e, a, b, "ranks are equal and 2 or more", at);
     if (x->extent[rank - 1] != y->extent[rank - 2]) {
-        struct value wrong = report_dot(e, a, b, "the last extent on the left is the one before the last on the right",
-                                        at);
+        struct diagnostic *wrong = refuse_dot(
+            e, a, b, "the last extent on the left is the one before the last on the right", at);
         if (x->extent[rank - 1] == y->extent[rank - 1])
-            front_note(e, e->front->diagnostics->last, b.at, "with `trans(...)` round the right side they agree");
+            propose_trans(e, wrong, b, "right");
         else if (x->extent[rank - 2] == y->extent[rank - 2])
-            front_note(e, e->front->diagnostics->last, a.at, "with `trans(...)` round the left side they agree");
-        return wrong;
+            propose_trans(e, wrong, a, "left");
+        return value_error(at);
     }
     int64_t extent[IR_MAX_RANK] = {0};
     for (int d = 0; d < rank - 2; d++) {

@@ -273,8 +273,11 @@ static struct value index_view(struct elaborator *e, const struct view_value *vi
 {
     bool sub = false;
     if (!view->run) {
-        front_report(e, DIAGNOSTIC_E0409, expression->at,
-                     "the wrapper cannot evaluate this: it reads nothing from memory");
+        struct diagnostic *d = front_report(e, DIAGNOSTIC_E0409, expression->at,
+                                            "the wrapper cannot evaluate this: it reads nothing from memory");
+        front_note(e, d, expression->at,
+                   "pass it as a scalar parameter, `n: i64`; or count the most that it can be, and `return` at once "
+                   "where the instance has nothing to do");
         return value_error(expression->at);
     }
     for (int i = 0; i < expression->indexes.count; i++) {
@@ -599,7 +602,7 @@ struct value access_load(struct elaborator *e, const struct place_value *place, 
 void access_store(struct elaborator *e, struct value target, struct value v, struct value *mask, int cache,
                   struct location at)
 {
-    if (value_is_error(target) || value_is_error(v))
+    if (value_is_error(target))
         return;
     const struct place_value *place = target.place;
     const struct ir_type *view = place->view->run->type;
@@ -610,6 +613,8 @@ void access_store(struct elaborator *e, struct value target, struct value v, str
             front_note(e, d, place->view->parameter->at, "declare it `out` or `inout` to write it");
         return;
     }
+    if (value_is_error(v))
+        return;
     if (place->view->nibbles) {
         nibbles_store(e, &target, v, mask, cache, at);
         return;

@@ -211,7 +211,7 @@ static struct value find_name(struct elaborator *e, const char *name, struct loc
 {
     struct binding *binding = scope_find(e, name);
     if (binding) {
-        struct value v = widen_scalar(e, binding->value);
+        struct value v = binding->refused ? value_error(at) : widen_scalar(e, binding->value);
         v.at = at;
         return v;
     }

@@ -62,6 +62,13 @@ static struct value settle_variable(struct elaborator *e, struct value v)
     return e->function ? value_materialize(e, v) : v;
 }
 
+static bool is_number(const struct ast_expression *x)
+{
+    if (x->kind == EXPRESSION_UNARY && x->operation == OPERATOR_NEGATE)
+        x = x->left;
+    return x->kind == EXPRESSION_INTEGER || x->kind == EXPRESSION_REAL;
+}
+
 static void declare_names(struct elaborator *e, const struct ast_statement *s)
 {
     int count = s->names.count;
@@ -90,7 +97,10 @@ static void declare_names(struct elaborator *e, const struct ast_statement *s)
             v = settle_variable(e, v);
         v = host_keep(e, v);
         name_value(v, s->names.data[i].text);
-        scope_bind(e, s->kind == STATEMENT_VAR ? BINDING_VAR : BINDING_LET, s->names.data[i], v);
+        struct binding *binding = scope_bind(e, s->kind == STATEMENT_VAR ? BINDING_VAR : BINDING_LET, s->names.data[i],
+                                             v);
+        if (binding && s->kind == STATEMENT_VAR && !s->type && s->values.count == count && is_number(s->values.data[i]))
+            binding->number = s->values.data[i];
     }
 }
 
@@ -228,6 +238,31 @@ static struct target find_target(struct elaborator *e, const struct ast_statemen
     return target;
 }
 
+/* var s = 0;  s += sum(x);  The number alone is i64 or f32: what it should have been belongs where it stands. */
+static bool refuse_number(struct elaborator *e, struct binding *binding, struct value v, struct location at)
+{
+    if (binding && binding->refused)
+        return true;
+    if (!binding || !binding->number || v.kind != VALUE_RUN || v.enumeration || v.structure ||
+        binding->value.kind != VALUE_RUN || binding->value.run->type->rank)
+        return false;
+    const struct ir_type *is = binding->value.run->type, *wanted = v.run->type;
+    bool both = ir_is_integer(is->element) && ir_is_integer(wanted->element);
+    bool same = is->element == wanted->element || (both && ir_is_signed(wanted->element));
+    if ((same && !wanted->rank) || wanted->element == IR_POINTER || wanted->element == IR_BOOL || in_lifted(e) ||
+        (ir_is_float(is->element) && ir_is_integer(wanted->element)))
+        return false;
+    const char *type = front_type_text(e, wanted), *number = front_source(e, binding->number);
+    struct diagnostic *d = front_report(e, DIAGNOSTIC_E0314, binding->number->at,
+                                        "`%s` is %s, as `%s` by itself is, and %s is assigned to it later: write "
+                                        "`%s(%s)`",
+                                        binding->name, front_describe(e, binding->value), number, type, type, number);
+    front_note(e, d, at, "this is %s", type);
+    front_fixit(e, d, binding->number->at, FIXIT_PROBABLE, arena_printf(e->arena, "%s(%s)", type, number));
+    binding->refused = true;
+    return true;
+}
+
 static void assign(struct elaborator *e, const struct ast_statement *s)
 {
     int count = s->targets.count;
@@ -246,6 +281,8 @@ static void assign(struct elaborator *e, const struct ast_statement *s)
     for (int i = 0; i < count; i++) {
         struct target target = find_target(e, s, s->targets.data[i]);
         struct value v = values[i];
+        if (target.member < 0 && refuse_number(e, target.binding, v, v.at))
+            continue;
         if (s->operation != OPERATOR_NONE) {
             struct value old = !target.binding      ? value_read(e, target.place)
                                : target.member >= 0 ? target.binding->value.list.data[target.member]
