@@ -78,6 +78,18 @@ struct nvptx_task {
 };
 bool nvptx_compile(const struct target_options *options, struct kernel_module *module, int count,
                    const struct nvptx_task *tasks);
+/* Why no code can be made of a function for a row, and what would fit, told from its last IR.  False: it can. */
+struct nvptx_excess {
+    enum diagnostic_code code; /* E1201, E1206 */
+    struct location at;
+    const char *text;
+    struct location fits_at;
+    const char *fits;
+};
+bool nvptx_find_excess(struct arena *arena, const struct target_row *row, const struct ir_function *function,
+                       const char *name, struct nvptx_excess *excess);
+/* W1202 of what is certain before ptxas has said it: tiles alone take more registers than a thread has. */
+void nvptx_warn_registers(const struct target_options *options, const struct kernel_variant *variant);
 /* LLVM IR text or PTX text of one function, for --emit=llvm and --emit=ptx. */
 bool nvptx_emit_text(const struct target_options *options, const struct nvptx_task *task, bool llvm,
                      struct buffer *out);

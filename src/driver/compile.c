@@ -85,6 +85,15 @@ static void set_warnings(struct compilation *compilation)
 
 static bool is_target(const char *name) { return target_find(name) >= 0; }
 
+/* -fsyntax-only of GPUs that the command names also says what does not fit them. */
+static bool names_gpu(const struct options *options)
+{
+    for (int i = 0; i < options->targets.count; i++)
+        if (target_rows[options->targets.data[i]].kind == TARGET_NVPTX)
+            return true;
+    return false;
+}
+
 static void set_up(struct compilation *compilation, const struct options *options, const char *path)
 {
     *compilation = (struct compilation){
@@ -116,7 +125,7 @@ static void set_up(struct compilation *compilation, const struct options *option
                                                 .f32_dot = options->f32_dot,
                                                 .check_asserts = options->checks || options->debug,
                                                 .check_assumes = options->checks,
-                                                .syntax_only = options->syntax_only,
+                                                .syntax_only = options->syntax_only && !names_gpu(options),
                                                 .library = &compilation->library};
     compilation->target = (struct target_options){.arena = options->arena,
                                                   .context = compilation->context,
@@ -268,6 +277,8 @@ static bool compile_steps(struct compilation *compilation)
         return false;
     lint_module(compilation);
     if (compilation->diagnostics->errors) /* -Werror */
+        return false;
+    if (options->syntax_only && names_gpu(options) && (!lower_module(compilation) || compilation->diagnostics->errors))
         return false;
     if (options->syntax_only)
         return !options->dependencies || write_outputs(compilation);

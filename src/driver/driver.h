@@ -57,6 +57,9 @@ enum exit_code compile_tir(struct compilation *compilation);
 bool lower_check_names(const struct options *options);
 /* Runs --passes or the pipeline on every variant. */
 bool lower_module(struct compilation *compilation);
+/* limits.c: variants that no GPU of their row could run are left out of the entry where another of that row stays, with
+ * a warning.  False: none stays, which is reported. */
+bool limits_apply(struct compilation *compilation, struct kernel_entry *entry);
 /* merge_variants.c: leaves one of those variants whose code, behind all passes, is the same. */
 void merge_variants(struct arena *arena, struct kernel_entry *entry);
 /* instance: what remarks and warnings call it; knobs that do nothing are added to `idle`, if there is one. */

@@ -232,6 +232,8 @@ bool lower_module(struct compilation *compilation)
                 warn_of_length(compilation, entry->kernel, variant);
         }
         if (ok && compilation->options->emit != EMIT_TIR && !compilation->options->interpret)
+            ok = limits_apply(compilation, entry);
+        if (ok && compilation->options->emit != EMIT_TIR && !compilation->options->interpret)
             merge_variants(compilation->arena, entry);
     }
     warn_of_idle_knobs(compilation, &idle);

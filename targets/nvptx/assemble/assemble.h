@@ -12,6 +12,9 @@ bool nvptx_make_ptx(const struct target_options *options, const struct target_ro
                     bool llvm, struct buffer *out, int64_t *shared_bytes);
 /* What the instance became, in one line. */
 const char *nvptx_summary(struct arena *arena, const struct ir_function *function, const struct kernel_gpu_code *code);
+/* The least registers that a thread must hold for tiles at once, and where; *limit: those that it has. */
+int nvptx_least_registers(struct arena *arena, const struct ir_function *function, const struct target_row *row,
+                          int *limit, struct location *at);
 /* A note to a warning that registers do not suffice, unless it has one: the place where tiles take most of them, and
  * what would take fewer. */
 void nvptx_explain_registers(const struct target_options *options, struct diagnostic *diagnostic,

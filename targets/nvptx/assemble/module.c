@@ -160,36 +160,14 @@ static void print_ptx(LLVMModuleRef module, LLVMTargetMachineRef machine, const 
     replace_directive(out, ".target ", row->name);
 }
 
-/* A thread has 255 registers and local memory behind them; code for many times as many takes minutes to make. */
-enum { MOST_REGISTERS_OF_TILE = 4096 };
-
-struct width {
-    struct ir_operation *widest;
-    int registers;
-};
-
-static void measure_results(struct ir_operation *operation, void *context)
-{
-    struct width *width = context;
-    for (int i = 0; i < operation->result_count; i++) {
-        const struct ir_type *type = operation->results[i]->type;
-        int registers = type->kind == IR_TILE && type->layout ? layout_registers(type->layout) : 0;
-        if (registers <= width->registers)
-            continue;
-        *width = (struct width){operation, registers};
-    }
-}
-
 /* False: reported. */
-static bool tiles_fit(const struct target_options *options, struct ir_function *function)
+static bool tiles_fit(const struct target_options *options, const struct target_row *row,
+                      const struct ir_function *function)
 {
-    struct width width = {0};
-    ir_walk(function->body, measure_results, &width);
-    if (width.registers <= MOST_REGISTERS_OF_TILE)
-        return true;
-    diag_report(options->diagnostics, DIAGNOSTIC_E1206, width.widest->at,
-                "this tile has %d elements for each of %d threads; %d is the most", width.registers,
-                32 * function->warps, MOST_REGISTERS_OF_TILE);
+    struct nvptx_excess excess;
+    if (!nvptx_find_excess(options->arena, row, function, function->name, &excess) || excess.code != DIAGNOSTIC_E1206)
+        return true; /* shared memory that is too much has a text all the same */
+    diag_report(options->diagnostics, excess.code, excess.at, "%s", excess.text);
     return false;
 }
 
@@ -197,7 +175,7 @@ bool nvptx_make_ptx(const struct target_options *options, const struct target_ro
                     bool llvm, struct buffer *out, int64_t *shared_bytes)
 {
     struct lowering l = {.arena = options->arena, .options = options, .row = row, .function = function};
-    if (!tiles_fit(options, function))
+    if (!tiles_fit(options, row, function))
         return false;
     l.context = LLVMContextCreate();
     l.module = LLVMModuleCreateWithNameInContext("tile", l.context);

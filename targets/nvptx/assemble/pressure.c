@@ -87,6 +87,15 @@ static struct place find_worst(struct arena *arena, const struct ir_function *fu
     return s.worst;
 }
 
+int nvptx_least_registers(struct arena *arena, const struct ir_function *function, const struct target_row *row,
+                          int *limit, struct location *at)
+{
+    struct place place = find_worst(arena, function, row);
+    *limit = place.op ? place.limit : TARGET_THREAD_REGISTERS;
+    *at = place.op && place.op->at.line ? place.op->at : function->at;
+    return place.op ? place.registers : 0;
+}
+
 /* ---- words ---- */
 
 struct group {
