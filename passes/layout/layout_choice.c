@@ -504,13 +504,33 @@ static void decide(struct layout_choice *choice, struct class *class)
     choice->plans = NULL;
 }
 
+/* Whether it is read from places that are no neighbours: no layout makes one access of several. */
+static bool is_scattered(const struct class *class)
+{
+    struct memory_access access;
+    for (const struct touch *touch = class->touches; touch; touch = touch->next)
+        if (layout_rule_tile(touch->op) == touch->value && memory_access_of(touch->op, &access) && access.dimension < 0)
+            return true;
+    return false;
+}
+
+/* Products first, then the larger; of equal ones those last that are scattered in memory, which may as well lie as their
+ * users want them: a column of scales, say, as the rows of the product that they scale.  (Products of 8-bit floats with
+ * a scale for each row and 128 of k: 953 TFLOP/s instead of 785 on an H200, without two barriers an iteration that all
+ * consumers meet at.  The same for what is contiguous, which is then read many times, made attention's backward pass
+ * 20 % slower.) */
 static bool comes_before(const struct class *a, const struct class *b)
 {
     if (a->has_dot != b->has_dot)
         return a->has_dot;
     if (a->rank != b->rank)
         return a->rank > b->rank;
+<<<<<<< HEAD
     return a->stretches != b->stretches ? b->stretches : a->first->id < b->first->id;
+=======
+    bool a_scattered = is_scattered(a), b_scattered = is_scattered(b);
+    return a_scattered != b_scattered ? b_scattered : a->first->id < b->first->id;
+>>>>>>> d4ca8b9 (layout_choice: what is scattered in memory lies as its users want it)
 }
 
 struct layout_choice *layout_choose(struct ir_function *function, int warps, struct arena *arena)

@@ -73,8 +73,11 @@ static double product_cycles(const struct ir_operation *op, const struct target_
     const struct ir_type *a = op->operands[0]->type, *sum = op->results[0]->type;
     double work = 2.0 * (double)ir_type_elements(sum) * (double)a->extent[a->rank - 1];
     double each = 256; /* floating-point operations a cycle */
-    if (ir_number(op, IR_ATTRIBUTE_INSTRUCTION, IR_INSTRUCTION_FMA) != IR_INSTRUCTION_FMA)
+    enum ir_instruction by = (enum ir_instruction)ir_number(op, IR_ATTRIBUTE_INSTRUCTION, IR_INSTRUCTION_FMA);
+    if (by != IR_INSTRUCTION_FMA)
         each = target && (target->flags & TARGET_WGMMA) ? 4096 : 2048;
+    if (by == IR_INSTRUCTION_WGMMA && ir_element_info[a->element].bits == 8)
+        each *= 2;
     return work / each;
 }
 
