@@ -525,12 +525,10 @@ static bool comes_before(const struct class *a, const struct class *b)
         return a->has_dot;
     if (a->rank != b->rank)
         return a->rank > b->rank;
-<<<<<<< HEAD
-    return a->stretches != b->stretches ? b->stretches : a->first->id < b->first->id;
-=======
+    if (a->stretches != b->stretches)
+        return b->stretches;
     bool a_scattered = is_scattered(a), b_scattered = is_scattered(b);
     return a_scattered != b_scattered ? b_scattered : a->first->id < b->first->id;
->>>>>>> d4ca8b9 (layout_choice: what is scattered in memory lies as its users want it)
 }
 
 struct layout_choice *layout_choose(struct ir_function *function, int warps, struct arena *arena)
