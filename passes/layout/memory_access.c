@@ -65,6 +65,14 @@ static void view_facts(const struct ir_value *view, struct view_facts *facts)
         facts->alignment = parent.alignment;
         for (int d = 0; d < type->rank; d++)
             facts->stride[d] = parent.stride[order->list[d]];
+    } else if (op && op->opcode == OP_MAKE_VIEW) {
+        if (op->operands[0]->type->kind == IR_VIEW) {
+            struct view_facts parent;
+            view_facts(op->operands[0], &parent);
+            facts->alignment = parent.alignment;
+        }
+        for (int d = 0; d < type->rank; d++)
+            facts->stride[d] = int64_max(facts->stride[d], memory_divisor(op->operands[1 + type->rank + d]));
     } else if (!op) {
         const struct ir_argument_fact *fact = argument_fact(view);
         if (!fact)

@@ -111,7 +111,7 @@ struct ir_value *simplify_elementwise(struct ir_operation *op)
     return splat(op, scalar);
 }
 
-/* extent of a view whose type tells it = a constant, so is a stride;  present of a kernel's view that is never absent =
+/* extent of a view whose type tells it = a constant, so is a stride; of a made view = what it is made with;  present of a kernel's view that is never absent =
  * true; extent, stride of a permuted view = those of the view.  A sub-view's stride is its parent's; its extent is
  * clamped. */
 struct ir_value *simplify_view(struct ir_operation *op)
@@ -124,7 +124,10 @@ struct ir_value *simplify_view(struct ir_operation *op)
     if (op->opcode == OP_VIEW_PERMUTE)
         return permute(op);
     const struct ir_operation *permuted = simplify_definition(view, OP_VIEW_PERMUTE);
+    const struct ir_operation *made = simplify_definition(view, OP_MAKE_VIEW);
     if (op->opcode == OP_PRESENT) {
+        if (made && made->operands[0]->type->kind == IR_VIEW)
+            return ir_build_value(&builder, OP_PRESENT, op->results[0]->type, 1, made->operands);
         bool argument = !view->definition && !view->block->parent && op->block->function->is_kernel;
         if (!type->optional && argument)
             return ir_constant_bits(&builder, op->results[0]->type, 1);
@@ -134,6 +137,10 @@ struct ir_value *simplify_view(struct ir_operation *op)
     int64_t known = op->opcode == OP_EXTENT ? type->extent[dimension] : type->stride[dimension];
     if (known != IR_DYNAMIC)
         return ir_constant_int(&builder, op->results[0]->type, known);
+    if (made) {
+        struct ir_value *given = made->operands[1 + dimension + (op->opcode == OP_STRIDE ? type->rank : 0)];
+        return given->type == op->results[0]->type ? given : NULL;
+    }
     if (!permuted)
         return NULL;
     struct ir_value *direct = ir_build_value(&builder, op->opcode, op->results[0]->type, 1, permuted->operands);

@@ -201,7 +201,8 @@ static void execute_one(struct frame *frame, const struct ir_operation *operatio
     case OP_PRESENT:
     case OP_VIEW_POINTER:
     case OP_SUBVIEW:
-    case OP_VIEW_PERMUTE: execute_view(frame, operation); return;
+    case OP_VIEW_PERMUTE:
+    case OP_MAKE_VIEW: execute_view(frame, operation); return;
     case OP_LOAD:
     case OP_STORE:
     case OP_INSIDE:

@@ -41,8 +41,29 @@ static void subview(struct frame *frame, const struct ir_operation *operation)
     frame_cell(frame, operation->results[0])->view = to;
 }
 
+static void make_view(struct frame *frame, const struct ir_operation *operation)
+{
+    const struct cell *base = frame_cell(frame, operation->operands[0]);
+    bool view = operation->operands[0]->type->kind == IR_VIEW;
+    struct interp_view to = {.data = view ? base->view.data : (unsigned char *)(uintptr_t)base->bits[0]};
+    int rank = operation->results[0]->type->rank;
+    for (int i = 1; i < operation->operand_count; i++) {
+        const struct ir_value *given = operation->operands[i];
+        int64_t number = ir_bits_to_int(given->type->element, frame_cell(frame, given)->bits[0]);
+        if (i <= rank)
+            to.extent[i - 1] = number;
+        else
+            to.stride[i - 1 - rank] = number;
+    }
+    frame_cell(frame, operation->results[0])->view = to;
+}
+
 void execute_view(struct frame *frame, const struct ir_operation *operation)
 {
+    if (operation->opcode == OP_MAKE_VIEW) {
+        make_view(frame, operation);
+        return;
+    }
     const struct interp_view *view = &frame_cell(frame, operation->operands[0])->view;
     int d = (int)ir_number(operation, IR_ATTRIBUTE_DIMENSION, 0);
     struct cell *result = frame_cell(frame, operation->results[0]);

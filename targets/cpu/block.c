@@ -51,12 +51,32 @@ static struct cpu_view *subview(struct cpu_emitter *e, const struct ir_operation
     return view;
 }
 
+static struct cpu_view *make_view(struct cpu_emitter *e, const struct ir_operation *operation)
+{
+    struct ir_value *base = operation->operands[0];
+    struct cpu_view *view = ARENA_NEW(e->arena, struct cpu_view);
+    int rank = operation->results[0]->type->rank;
+    if (base->type->kind == IR_VIEW) {
+        *view = *cpu_state_of(e, base)->view;
+    } else {
+        LLVMValueRef address = cpu_scalar(e, base);
+        view->data = LLVMBuildIntToPtr(B, address, e->pointer, "");
+        view->present = LLVMBuildICmp(B, LLVMIntNE, address, cpu_int(e, 0), "");
+        view->root = cpu_root_of(e, base);
+    }
+    for (int d = 0; d < rank; d++) {
+        view->extent[d] = index_of(e, operation->operands[1 + d]);
+        view->stride[d] = index_of(e, operation->operands[1 + rank + d]);
+    }
+    return view;
+}
+
 void cpu_emit_view(struct cpu_emitter *e, struct ir_operation *operation)
 {
     struct cpu_state *state = cpu_state_of(e, operation->results[0]);
     state->kind = CPU_VIEW;
-    if (operation->opcode == OP_SUBVIEW) {
-        state->view = subview(e, operation);
+    if (operation->opcode != OP_VIEW_PERMUTE) {
+        state->view = operation->opcode == OP_SUBVIEW ? subview(e, operation) : make_view(e, operation);
         return;
     }
     const struct cpu_view *from = cpu_state_of(e, operation->operands[0])->view;
@@ -238,7 +258,8 @@ static void emit_operation(struct cpu_emitter *e, const struct cpu_plan *plan, s
     switch (operation->opcode) {
     case OP_ASSUME: return;
     case OP_SUBVIEW:
-    case OP_VIEW_PERMUTE: cpu_emit_view(e, operation); return;
+    case OP_VIEW_PERMUTE:
+    case OP_MAKE_VIEW: cpu_emit_view(e, operation); return;
     case OP_EXTENT:
     case OP_STRIDE:
     case OP_PRESENT:

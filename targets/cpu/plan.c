@@ -185,6 +185,7 @@ int cpu_root_of(struct cpu_emitter *e, const struct ir_value *value)
         switch (definition->opcode) {
         case OP_SUBVIEW:
         case OP_VIEW_PERMUTE:
+        case OP_MAKE_VIEW:
         case OP_VIEW_POINTER:
         case OP_POINTER_ADD:
         case OP_SPLAT:

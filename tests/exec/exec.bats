@@ -19,6 +19,7 @@ numbers() {
 @test "shapes and views" { numbers views; }
 @test "elements 2^31 and 2^32 away" { numbers far; }
 @test "elements along axes" { numbers moves; }
+@test "views in another shape" { numbers reseen; }
 @test "gather, scatter, pointers, random numbers" { numbers scatter; }
 @test "control flow" { numbers control; }
 @test "atomics" { numbers atomics; }

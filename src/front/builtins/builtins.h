@@ -89,6 +89,9 @@ struct value build_split(struct elaborator *e, struct call *call, int detail);
 struct value build_cat(struct elaborator *e, struct call *call, int detail);
 struct value build_flip(struct elaborator *e, struct call *call, int detail);
 struct value build_gather(struct elaborator *e, struct call *call, int detail);
+struct value build_split_dim(struct elaborator *e, struct call *call, int detail);
+struct value build_merge_dims(struct elaborator *e, struct call *call, int detail);
+struct value build_view(struct elaborator *e, struct call *call, int detail);
 struct value build_random(struct elaborator *e, struct call *call, int kind);
 
 struct value build_load(struct elaborator *e, struct call *call, int detail);

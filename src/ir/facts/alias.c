@@ -11,6 +11,7 @@ const struct ir_value *alias_root(const struct ir_value *value)
         switch (op->opcode) {
         case OP_SUBVIEW:
         case OP_VIEW_PERMUTE:
+        case OP_MAKE_VIEW:
         case OP_VIEW_POINTER:
         case OP_POINTER_ADD:
         case OP_SPLAT:

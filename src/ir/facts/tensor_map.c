@@ -65,6 +65,9 @@ const char *tensor_map_view_problem(const struct ir_value *view)
         op = op->operands[0]->definition;
     if (op && op->opcode == OP_SUBVIEW)
         return part_problem(op);
+    if (op && op->opcode == OP_MAKE_VIEW)
+        return op->operands[0]->type->kind == IR_VIEW ? "the view is another in another shape"
+                                                      : "the view is made from a pointer";
     if (view->definition && !op)
         return "the view is another with its dimensions turned";
     if (op || view->block->parent)

@@ -467,6 +467,29 @@ static const char *subview_problem(const struct ir_operation *op)
                : NULL;
 }
 
+static const char *make_view_problem(const struct ir_operation *op)
+{
+    const struct ir_type *from = op->operands[0]->type, *to = op->results[0]->type;
+    bool view = from->kind == IR_VIEW, pointer = is_scalar_of(op->operands[0], IR_POINTER);
+    if (to->kind != IR_VIEW || !(view ? same_element(from, to) : pointer && is_pointee(to, from)))
+        return "the operand is a view of the result's element, or a pointer to it";
+    if (op->operand_count != 1 + 2 * to->rank)
+        return "there is an extent and a stride for each dimension of the result";
+    for (int i = 1; i < op->operand_count; i++) {
+        bool stride = i > to->rank;
+        int64_t number, known = stride ? to->stride[i - 1 - to->rank] : to->extent[i - 1];
+        if (!is_integer_scalar(op->operands[i]))
+            return "extents and strides are integer scalars";
+        if (known != IR_DYNAMIC && ir_constant_integer(op->operands[i], &number) && number != known)
+            return "the result's type tells another extent or stride";
+    }
+    if ((view ? from->optional : true) && !to->optional)
+        return "the result may be absent";
+    return (to->readable && view && !from->readable) || (to->writable && (view ? !from->writable : from->pointee_const))
+               ? "the result has more rights than what it is made from"
+               : NULL;
+}
+
 const char *verify_place(const struct ir_operation *op)
 {
     const struct ir_attribute *place = ir_attribute(op, IR_ATTRIBUTE_PLACE);
@@ -686,6 +709,7 @@ const char *ir_verify_rules(const struct ir_operation *op)
     case OP_PRESENT:
     case OP_VIEW_POINTER: return view_query_problem(op);
     case OP_SUBVIEW: return subview_problem(op);
+    case OP_MAKE_VIEW: return make_view_problem(op);
     case OP_LOAD:
     case OP_STORE:
     case OP_INSIDE:

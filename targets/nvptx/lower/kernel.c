@@ -137,7 +137,8 @@ static void lower_operation(struct lowering *l, struct ir_operation *operation)
     case OP_PRESENT:
     case OP_VIEW_POINTER:
     case OP_SUBVIEW:
-    case OP_VIEW_PERMUTE: lower_view_operation(l, operation); return;
+    case OP_VIEW_PERMUTE:
+    case OP_MAKE_VIEW: lower_view_operation(l, operation); return;
     case OP_LOAD:
     case OP_STORE:
     case OP_INSIDE: lower_access(l, operation); return;

@@ -1,4 +1,4 @@
-/* Views: arguments from their slots, sub-views, permutations.  An absent view is one whose data is null. */
+/* Views: arguments from their slots, sub-views, permutations, views seen in another shape.  An absent view is one whose data is null. */
 #include "base/plant.h"
 #include "targets/nvptx/lower/lower.h"
 
@@ -118,6 +118,28 @@ static void lower_view_permute(struct lowering *l, struct ir_operation *operatio
     l->values[operation->results[0]->id].view = view;
 }
 
+static void lower_make_view(struct lowering *l, struct ir_operation *operation)
+{
+    const struct ir_value *base = operation->operands[0];
+    const struct ir_type *type = operation->results[0]->type;
+    struct view *view = ARENA_NEW(l->arena, struct view);
+    if (base->type->kind == IR_VIEW) {
+        *view = *value_of(l, base)->view;
+    } else {
+        view->data = value_register(l, base, 0);
+        view->present = LLVMBuildIsNotNull(l->builder, view->data, "");
+        view->alignment = int64_max(fact_divisor(l, base), value_bytes(type->element));
+    }
+    for (int d = 0; d < type->rank; d++) {
+        const struct ir_value *extent = operation->operands[1 + d], *stride = operation->operands[1 + type->rank + d];
+        view->extent[d] = value_wide(l, extent->type->element, value_register(l, extent, 0));
+        view->stride[d] = value_wide(l, stride->type->element, value_register(l, stride, 0));
+        view->extent_multiple[d] = fact_divisor(l, extent);
+        view->stride_multiple[d] = fact_divisor(l, stride);
+    }
+    l->values[operation->results[0]->id].view = view;
+}
+
 void lower_view_operation(struct lowering *l, struct ir_operation *operation)
 {
     if (operation->opcode == OP_SUBVIEW) {
@@ -126,6 +148,10 @@ void lower_view_operation(struct lowering *l, struct ir_operation *operation)
     }
     if (operation->opcode == OP_VIEW_PERMUTE) {
         lower_view_permute(l, operation);
+        return;
+    }
+    if (operation->opcode == OP_MAKE_VIEW) {
+        lower_make_view(l, operation);
         return;
     }
     const struct view *view = value_of(l, operation->operands[0])->view;

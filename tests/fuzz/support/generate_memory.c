@@ -249,6 +249,55 @@ static void view_permute(struct generator *g, const struct known_view *view)
     vector_push(g->arena, &g->views, known);
 }
 
+static struct ir_value *stride_of(struct generator *g, struct ir_value *view, int d)
+{
+    struct ir_value *stride = ir_build_value(&g->builder, OP_STRIDE, ir_type_scalar(g->context, IR_INDEX), 1, &view);
+    ir_set_number(stride->definition, IR_ATTRIBUTE_DIMENSION, d);
+    return stride;
+}
+
+/* In another shape: a dimension in groups, of which what is left over is lost; over the view, or over its pointer. */
+static void seen_again(struct generator *g, const struct known_view *view)
+{
+    const struct ir_type *type = view->value->type;
+    const struct fuzz_argument *argument = &g->program->arguments[view->argument];
+    struct ir_value *extent[IR_MAX_RANK], *stride[IR_MAX_RANK], *operands[1 + 2 * IR_MAX_RANK] = {view->value};
+    struct ir_type made = *type;
+    int split = type->rank < 4 && random_chance(&g->random, 80) ? random_below(&g->random, type->rank) : -1;
+    int64_t by = random_between(&g->random, 1, 5);
+    made.rank = 0;
+    for (int d = 0; d < type->rank; d++) {
+        struct ir_value *size = extent_of(g, view->value, d), *step = stride_of(g, view->value, d);
+        if (d == split) {
+            made.extent[made.rank] = made.stride[made.rank] = IR_DYNAMIC;
+            extent[made.rank] = ir_binary(&g->builder, OP_DIV, size, fuzz_index(g, by));
+            stride[made.rank++] = ir_binary(&g->builder, OP_MUL, step, fuzz_index(g, by));
+            size = fuzz_index(g, by);
+        }
+        made.extent[made.rank] = d == split ? by : type->extent[d];
+        made.stride[made.rank] = type->stride[d];
+        extent[made.rank] = size;
+        stride[made.rank++] = step;
+    }
+    for (int d = made.rank; d < IR_MAX_RANK; d++)
+        made.extent[d] = made.stride[d] = 0;
+    bool direct = !view->value->definition && view->value->block == g->program->function->body;
+    if (direct && type->element != IR_POINTER && !type->optional && !argument->windows &&
+        random_chance(&g->random, 50)) {
+        operands[0] = ir_build_value(&g->builder, OP_VIEW_POINTER,
+                                     ir_type_pointer(g->context, type->element, !type->writable), 1, operands);
+        made.optional = true;
+    }
+    for (int d = 0; d < made.rank; d++) {
+        operands[1 + d] = extent[d];
+        operands[1 + made.rank + d] = stride[d];
+    }
+    struct known_view known = *view;
+    known.value = ir_build_value(&g->builder, OP_MAKE_VIEW, ir_type_intern(g->context, &made), 1 + 2 * made.rank,
+                                 operands);
+    vector_push(g->arena, &g->views, known);
+}
+
 /* The instance's own rows of an output as a view that is all its own. */
 static void own_part(struct generator *g, const struct known_view *view)
 {
@@ -319,7 +368,7 @@ static void assume(struct generator *g, const struct known_view *view)
     ir_build(&g->builder, OP_ASSUME, 1, &condition, 0, NULL);
 }
 
-enum kind { ASSUME, LOAD, STORE, ATOMIC, BY_POINTER, ASK, SUBVIEW, PERMUTE, OWN_PART, KIND_COUNT };
+enum kind { ASSUME, LOAD, STORE, ATOMIC, BY_POINTER, ASK, SUBVIEW, PERMUTE, SEEN_AGAIN, OWN_PART, KIND_COUNT };
 
 static bool fits(const struct generator *g, const struct known_view *view, enum kind kind)
 {
@@ -335,6 +384,7 @@ static bool fits(const struct generator *g, const struct known_view *view, enum 
                !g->program->arguments[view->argument].windows;
     case LOAD: return !view->atomic;
     case SUBVIEW:
+    case SEEN_AGAIN:
     case PERMUTE: return !view->atomic && !view->own_rows;
     case OWN_PART: return view->own_rows;
     default: return !view->atomic;
@@ -344,10 +394,10 @@ static bool fits(const struct generator *g, const struct known_view *view, enum 
 void fuzz_memory_statement(struct generator *g)
 {
     static const enum kind kinds[] = {
-        ASSUME,     LOAD,       LOAD,       LOAD,       LOAD,       STORE,      STORE,      ATOMIC,
-        ATOMIC,     ATOMIC,     ATOMIC,     ATOMIC,     ATOMIC,     BY_POINTER, BY_POINTER, BY_POINTER,
-        BY_POINTER, BY_POINTER, BY_POINTER, BY_POINTER, BY_POINTER, BY_POINTER, BY_POINTER, BY_POINTER,
-        BY_POINTER, BY_POINTER, ASK,        ASK,        SUBVIEW,    SUBVIEW,    PERMUTE,    OWN_PART};
+        ASSUME,     LOAD,       LOAD,       LOAD,       LOAD,       STORE,      STORE,      ATOMIC,     ATOMIC,
+        ATOMIC,     ATOMIC,     ATOMIC,     ATOMIC,     BY_POINTER, BY_POINTER, BY_POINTER, BY_POINTER, BY_POINTER,
+        BY_POINTER, BY_POINTER, BY_POINTER, BY_POINTER, BY_POINTER, BY_POINTER, BY_POINTER, BY_POINTER, ASK,
+        ASK,        SUBVIEW,    SUBVIEW,    PERMUTE,    OWN_PART,   SEEN_AGAIN, SEEN_AGAIN};
     enum kind kind = g->limits.no_memory_tricks ? LOAD
                                                 : kinds[random_below(&g->random, (int)(sizeof kinds / sizeof *kinds))];
     struct known_view view = g->views.data[random_below(&g->random, g->views.count)]; /* a copy: the vector may move */
@@ -365,6 +415,7 @@ void fuzz_memory_statement(struct generator *g)
     case ASK: ask(g, &view); return;
     case SUBVIEW: subview(g, &view); return;
     case PERMUTE: view_permute(g, &view); return;
+    case SEEN_AGAIN: seen_again(g, &view); return;
     case OWN_PART: own_part(g, &view); return;
     case KIND_COUNT: return;
     }
