@@ -406,13 +406,13 @@ static void print_results(const struct call_parser *parser)
     buffer_free(&out);
 }
 
-/* A view that is not there has the extents that it would have. */
+/* A view that is not there has the extents that it would have, and 0 where no view could have them. */
 static void declared_extents(const struct host_call *call, int index, struct interp_argument *argument)
 {
     const struct kernel_parameter *p = &call->entry->parameters.data[index];
     for (int d = 0; p->kind == KERNEL_VIEW && !call->arguments[index].present && d < p->rank; d++)
-        if (p->extent[d])
-            host_evaluate(call, p->extent[d], &argument->extent[d]);
+        if (p->extent[d] && host_evaluate(call, p->extent[d], &argument->extent[d]))
+            argument->extent[d] = argument->extent[d] > 0 ? argument->extent[d] / kernel_elements(p, d, 1) : 0;
 }
 
 /* A .tir file says of extents only which are equal: one of another argument that is there. */

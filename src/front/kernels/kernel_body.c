@@ -297,6 +297,7 @@ static void assume_condition(struct elaborator *e, const struct ast_expression *
         ir_build(&e->builder, OP_ASSUME, 1, &holds, 0, NULL);
 }
 
+/* A view that is not there has an extent of 0 where less is declared. */
 static void assume_extent(struct body *b, int number, int d)
 {
     struct elaborator *e = b->e;
@@ -308,6 +309,9 @@ static void assume_extent(struct body *b, int number, int d)
     struct ir_value *declared = compute_as_wrapper(e, x, false);
     if (!declared || given.kind != VALUE_RUN)
         return;
+    bool may_be_less = !declared->definition || declared->definition->opcode != OP_EXTENT;
+    if (may_be_less && parameter_of(b, number)->optional && b->plan->facts.presence[number] <= 0)
+        declared = ir_binary(&e->builder, OP_MAX, declared, ir_constant_int(&e->builder, declared->type, 0));
     struct ir_value *same = ir_compare(&e->builder, IR_PREDICATE_EQ, given.run, declared);
     ir_build(&e->builder, OP_ASSUME, 1, &same, 0, NULL);
 }
