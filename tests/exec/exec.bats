@@ -16,6 +16,7 @@ numbers() {
 @test "sort, argsort, topk" { numbers sort; }
 @test "print, and asserts with values" { numbers prints; }
 @test "reductions" { numbers reduce; }
+@test "scans" { numbers scans; }
 @test "shapes and views" { numbers views; }
 @test "elements 2^31 and 2^32 away" { numbers far; }
 @test "elements along axes" { numbers moves; }

@@ -211,6 +211,11 @@ struct fold {
     int *head;             /* the alive register that a register was folded into */
     struct layout_reduction steps;
     VECTOR(struct fold_event) events;
+    /* Of a scan: runs of registers that are neighbours along the axis are scanned by themselves first, each into the
+     * register of its first element.  run[register]: up to there, one value an operand; in_front: the register in
+     * front of it in its run, or -1. */
+    LLVMValueRef **run;
+    int *in_front;
 };
 void fold_open(struct lowering *l, struct fold *f, struct ir_operation *operation);
 void fold_run(struct lowering *l, struct fold *f);

@@ -94,6 +94,48 @@ static void register_step(struct lowering *l, struct fold *f, int mask)
     }
 }
 
+/* The registers that the first steps, all of registers, bring together from `reg` on, in order. */
+static int gather_run(const struct fold *f, const struct step *list, int steps, int reg, int *members)
+{
+    int count = 1;
+    members[0] = reg;
+    for (int s = 0; s < steps; s++, count *= 2)
+        for (int i = 0; i < count; i++)
+            members[count + i] = members[i] ^ list[s].step->part[LAYOUT_REGISTER];
+    for (int i = 1; i < count; i++)
+        for (int j = i; j > 0 && (axis_coordinate(f, members[j]) < axis_coordinate(f, members[j - 1])) != f->reverse;
+             j--) {
+            int swap = members[j];
+            members[j] = members[j - 1];
+            members[j - 1] = swap;
+        }
+    return count;
+}
+
+/* Scans runs of registers one element after the other, which takes half of what the tree does and holds half as much;
+ * where the order is fixed each register is a run. */
+static void scan_runs(struct lowering *l, struct fold *f, const struct step *list, int steps)
+{
+    f->run = ARENA_ARRAY(l->arena, LLVMValueRef *, f->registers);
+    f->in_front = ARENA_ARRAY(l->arena, int, f->registers);
+    int *members = ARENA_ARRAY(l->arena, int, f->registers);
+    for (int reg = 0; reg < f->registers; reg++) {
+        if (f->run[reg])
+            continue;
+        int count = gather_run(f, list, steps, reg, members);
+        for (int i = 0; i < count; i++) {
+            LLVMValueRef *value = f->run[members[i]] = value_array(l, f->operands);
+            take(f, members[i], value);
+            f->in_front[members[i]] = i ? members[i - 1] : -1;
+            if (i)
+                fold_combine(l, f, f->run[members[i - 1]], value, value);
+            f->alive[members[i]] = i == 0;
+            f->head[members[i]] = members[0];
+        }
+        put(f, members[0], f->run[members[count - 1]]);
+    }
+}
+
 /* In order the lane whose coordinate has the bit clear is the left operand. */
 static void lane_step(struct lowering *l, struct fold *f, const struct layout_step *step)
 {
@@ -488,7 +530,14 @@ void fold_run(struct lowering *l, struct fold *f)
     int count = list_steps(f, list);
     bool crosses = f->steps.warp_steps > 0 || f->steps.group_repeats > 1, crossed = false,
          repeats = f->steps.register_repeats > 1;
-    for (int i = 0; i < count; i++) {
+    int first = 0;
+    if (f->remembers) {
+        bool fixed = ir_number(f->operation, IR_ATTRIBUTE_FIXED, 0) != 0;
+        while (!fixed && first < count && list[first].kind == STEP_REGISTER)
+            first++;
+        scan_runs(l, f, list, first);
+    }
+    for (int i = first; i < count; i++) {
         if (!f->ordered && repeats && list[i].kind != STEP_REGISTER) {
             register_repeats(l, f);
             repeats = false;

@@ -1,9 +1,12 @@
 /* Scans: up and down the tree of neighbours.  Up, as an ordered reduction, which remembers at each step what came to
  * stand on the left; down, from the last step to the first, what stands before a whole is handed on: to its left part
  * as it is, to its right part with the left one behind it.  The tree goes by the bits of the axis alone, so that a
- * scan's bits do not depend on its layout. */
+ * scan's bits do not depend on its layout where it is fixed; where it is not, runs of registers are scanned one element
+ * after the other. */
 #include "targets/common/identity.h"
 #include "targets/nvptx/lower/lower.h"
+
+#include <string.h>
 
 /* What stands before each register's element. */
 struct before {
@@ -87,10 +90,13 @@ void lower_scan(struct lowering *l, struct ir_operation *operation)
         results[o] = value_define(l, operation->results[o]);
     }
     for (int r = 0; r < f.registers; r++) {
-        for (int o = 0; o < f.operands; o++)
-            out[o] = exclusive ? before.value[r][o] : value_register(l, operation->operands[o], r);
-        if (!exclusive)
-            behind(l, &f, before.any[r], before.value[r], out, out);
+        int front = f.in_front[r], head = r;
+        while (f.in_front[head] >= 0)
+            head = f.in_front[head];
+        if (exclusive && front < 0) /* its run's first */
+            memcpy(out, before.value[head], sizeof *out * (size_t)f.operands);
+        else
+            behind(l, &f, before.any[head], before.value[head], f.run[exclusive ? front : r], out);
         for (int o = 0; o < f.operands; o++)
             results[o][r] = out[o];
     }
