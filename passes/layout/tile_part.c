@@ -180,6 +180,15 @@ static struct ir_value *cut(struct tile_part *p, struct ir_builder *builder, str
     int64_t start[IR_MAX_RANK] = {0};
     int factor = (int)(value->type->extent[axis] / p->length);
     const struct layout *own = layout_shrink(p->adapter.table, value->type->layout, axis, factor);
+    if (!own && layout) { /* where its parts lie across threads it is brought to one where they are as wanted */
+        int extent[LAYOUT_RANK];
+        for (int d = 0; d < value->type->rank; d++)
+            extent[d] = (int)value->type->extent[d];
+        const struct layout *wide = layout_extend(p->adapter.table, layout, extent);
+        own = wide ? layout_shrink(p->adapter.table, wide, axis, factor) : NULL;
+        if (own)
+            value = layout_adapt(&p->adapter, builder, value, wide);
+    }
     if (!own)
         die("a part of a tile does not lie in registers of its own");
     start[axis] = p->start;
