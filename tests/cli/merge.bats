@@ -49,6 +49,22 @@ instances() {
     instances k 9
 }
 
+@test "conditions on scalars that the code makes no use of make no instance" {
+    write '' 'specialize(N == 64)'
+    sed -i 's/^kernel rows(/kernel rows(n: i64, m: i32, f: bool, /' f.tile
+    instances rows 3
+    for clause in 'specialize(n == 3)' 'specialize(n > 7) specialize(f)' 'specialize(n % 16 == 0, (n \& 15) == 0)' \
+        'specialize(n * n > n - 1) specialize(f, n == m)'; do
+        write '' 'specialize(N == 64)'
+        sed -i "s/^kernel rows(/kernel rows(n: i64, m: i32, f: bool, /; s/specialize(N == 64)/& $clause/" f.tile
+        instances rows 3 || { echo "$clause"; false; }
+        expect 0 tilecc -arch=cpu f.tile -o f.o
+        "$TILECC" info f.o | sed -n '/^kernel  f_rows:/,/^kernel/p' | grep -q 'cpu-baseline: 2 instances'
+    done
+    sed -i 's/ \* 2.0/ * (n == 3 ? 2.0 : f32(n))/; s/specialize(n .*) {/specialize(n == 3) {/' f.tile
+    instances rows 4
+}
+
 @test "the CPU's code is made once, too, and a call finds it" {
     write 'specialize(a.stride[1] == 1, b.stride[1] == 1)' ''
     expect 0 tilecc -arch=cpu f.tile -o f.o
