@@ -354,9 +354,11 @@ static void reshape(struct walk *w, const struct ir_operation *op)
         } while (a != b && (i < from->rank || k < to->rank));
         struct known outside = old.whole;
         uint64_t pads = 0;
-        bool any = false;
+        bool any = false, reaches = false; /* outside: along one of the dimensions that something lies outside of */
+        for (int d = first; d < i; d++)
+            reaches |= from->extent[d] != 1 && old.pads[d];
         for (int d = first; d < i; d++) {
-            if (from->extent[d] == 1)
+            if (from->extent[d] == 1 || (reaches && !old.pads[d]))
                 continue;
             outside = any ? known_join(outside, old.outside[d]) : old.outside[d];
             pads |= old.pads[d];

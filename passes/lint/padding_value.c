@@ -324,6 +324,7 @@ struct known known_compute(const struct ir_operation *op, const struct known *op
     case OP_NOT: return element == IR_BOOL && a.kind == KNOWN_NUMBER ? truth(known_is(a, 0)) : known_nothing(element);
     case OP_SHL:
     case OP_SHR: return known_is(a, 0) ? a : known_nothing(element);
+    case OP_BITCAST: return known_is(a, 0) && !signbit(a.low) ? a : known_nothing(element);
     default: return known_nothing(element);
     }
 }

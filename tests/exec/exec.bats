@@ -15,6 +15,7 @@ numbers() {
 @test "structs" { numbers structs; }
 @test "sort, argsort, topk" { numbers sort; }
 @test "print, and asserts with values" { numbers prints; }
+@test "products with scales" { numbers scaled; }
 @test "reductions" { numbers reduce; }
 @test "scans" { numbers scans; }
 @test "shapes and views" { numbers views; }

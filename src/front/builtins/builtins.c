@@ -68,6 +68,7 @@ static const struct builtin builtins[] = {
     {"cummax", 1, 1, 0, "axis reverse exclusive nan", build_scan_kind, IR_REDUCE_MAX},
     {"cummin", 1, 1, 0, "axis reverse exclusive nan", build_scan_kind, IR_REDUCE_MIN},
     {"dot", 2, 3, 0, "precision promote", build_dot, 0},
+    {"dot_scaled", 6, 7, 0, "", build_dot_scaled, 0},
     {"trans", 1, 1, 1, "", build_trans, 0},
     {"permute", 2, MOST_EXTENTS, 1, "", build_permute, 0},
     {"reshape", 2, MOST_EXTENTS, 0, "", build_reshape, 0},
@@ -113,7 +114,6 @@ static const struct builtin builtins[] = {
     {"static_assert", 1, 2, 0, "", build_static_assert, 0},
     ABSENT("histogram", E0903),
     ABSENT("asm", E0913),
-    ABSENT("dot_scaled", E0914),
     ABSENT("prefetch", E0915),
 /* Operations of ops.def; those without a name in the language are none. */
 #define OP(...)

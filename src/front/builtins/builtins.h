@@ -75,6 +75,7 @@ struct value build_scan_kind(struct elaborator *e, struct call *call, int kind);
 struct value build_scan(struct elaborator *e, struct call *call, int detail);
 
 struct value build_dot(struct elaborator *e, struct call *call, int detail);
+struct value build_dot_scaled(struct elaborator *e, struct call *call, int detail);
 struct value build_trans(struct elaborator *e, struct call *call, int detail);
 struct value build_permute(struct elaborator *e, struct call *call, int detail);
 struct value build_reshape(struct elaborator *e, struct call *call, int detail);
