@@ -97,16 +97,19 @@ static int view_dimension(const struct ir_operation *op, int axis)
 static int reshaped_axis(const struct ir_operation *op, int axis)
 {
     const struct ir_type *to = op->results[0]->type, *from = op->operands[0]->type;
-    int found = -1, seen = 0, wanted = 0;
-    for (int d = 0; d < axis; d++)
-        wanted += to->extent[d] != 1;
-    for (int d = 0; d < from->rank; d++)
-        if (from->extent[d] != 1 && seen++ == wanted)
-            found = d;
-    int count = 0;
-    for (int d = 0; d < to->rank; d++)
-        count += to->extent[d] != 1;
-    return seen == count && found >= 0 && from->extent[found] == to->extent[axis] ? found : -1;
+    int found = -1, i = 0;
+    for (int d = 0; d < to->rank; d++) {
+        if (to->extent[d] == 1)
+            continue;
+        while (i < from->rank && from->extent[i] == 1)
+            i++;
+        if (i == from->rank || from->extent[i] != to->extent[d])
+            return -1;
+        if (d == axis)
+            found = i;
+        i++;
+    }
+    return found;
 }
 
 static bool is_pure_region(const struct ir_operation *op) { return !ir_has_effect(op); }
