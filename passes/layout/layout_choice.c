@@ -32,6 +32,7 @@ struct class
     struct touch *touches;
     double rank;             /* importance: decided first when high */
     bool has_dot, stretches; /* stretches: what a load reads */
+    bool joins;              /* tiles to one that is on its way to another shape */
     const struct layout *layout;
 };
 struct candidates {
@@ -133,6 +134,31 @@ static struct class *class_of(const struct layout_choice *choice, const struct i
     return has_class(choice, value) ? choice->classes[find(choice, value->id)] : NULL;
 }
 
+static bool only_turns(const struct ir_operation *op) { return op->opcode == OP_RESHAPE || op->opcode == OP_PERMUTE; }
+
+/* Whether a tile becomes a part of a larger one, at most reshaped before. */
+static bool is_joined_again(const struct ir_value *value)
+{
+    for (const struct ir_use *use = value->uses; use; use = use->next)
+        if (use->user->opcode == OP_CONCATENATE || (only_turns(use->user) && is_joined_again(use->user->results[0])))
+            return true;
+    return false;
+}
+
+/* A tile that was put together and is not used in that shape yet: what it becomes tells more. */
+static bool is_on_its_way(const struct ir_value *value)
+{
+    const struct ir_operation *op = value->definition;
+    while (op && only_turns(op))
+        op = op->operands[0]->definition;
+    if (!op || op->opcode != OP_CONCATENATE || is_joined_again(value))
+        return false;
+    for (const struct ir_use *use = value->uses; use; use = use->next)
+        if (only_turns(use->user))
+            return true;
+    return false;
+}
+
 static void touch(struct layout_choice *choice, struct ir_operation *op, struct ir_value *value, int operand,
                   double weight)
 {
@@ -148,6 +174,7 @@ static void touch(struct layout_choice *choice, struct ir_operation *op, struct 
     struct touch *new_touch = ARENA_NEW(choice->arena, struct touch);
     *new_touch = (struct touch){op, value, operand, weight, class->touches};
     class->touches = new_touch;
+    class->joins |= operand < 0 && is_on_its_way(value);
     class->has_dot |= op->opcode == OP_DOT && operand < 0;
     class->stretches |= operand < 0 && stretched_load(op, &(struct memory_access){0});
     double rank = (double)ir_type_elements(value->type) * weight;
@@ -235,6 +262,59 @@ static double concatenate_cost(const struct layout_choice *choice, const struct 
     return cost;
 }
 
+/* The operation behind a reshape or permute whose operand has no layout yet; NULL: there is none. */
+static const struct ir_operation *undecided_behind(const struct layout_choice *choice, const struct ir_operation *op)
+{
+    const struct class *class = only_turns(op) ? class_of(choice, op->operands[0]) : NULL;
+    return class && !class->layout ? op->operands[0]->definition : NULL;
+}
+
+/* What a concatenate behind reshapes and permutes would cost if their result had the layout. */
+static double cost_behind(const struct layout_choice *choice, const struct ir_operation *op,
+                          const struct layout *layout)
+{
+    const struct ir_operation *behind = undecided_behind(choice, op);
+    bool possible;
+    if (op->opcode == OP_CONCATENATE)
+        return concatenate_cost(choice, op, layout);
+    const struct layout *wanted = behind ? layout_rule_operand(choice->table, op, 0, layout, &possible) : NULL;
+    return wanted ? cost_behind(choice, behind, wanted) : 0;
+}
+
+/* The layout with what a concatenate behind puts together in registers; NULL: there is no such, or no registers. */
+static const struct layout *with_parts_behind(const struct layout_choice *choice, const struct ir_operation *op,
+                                              const struct layout *layout)
+{
+    const struct ir_operation *behind = undecided_behind(choice, op);
+    bool possible;
+    if (op->opcode == OP_CONCATENATE) {
+        int axis = (int)ir_number(op, IR_ATTRIBUTE_AXIS, 0);
+        bool even = layout->extent[axis] == op->operand_count * op->operands[0]->type->extent[axis];
+        return even ? layout_with_parts(choice->table, layout, axis, op->operand_count) : NULL;
+    }
+    const struct layout *wanted = behind ? layout_rule_operand(choice->table, op, 0, layout, &possible) : NULL;
+    const struct layout *parts = wanted ? with_parts_behind(choice, behind, wanted) : NULL;
+    return parts ? layout_rule_result(choice->table, op, parts) : NULL;
+}
+
+static const struct layout *with_parts(const struct layout_choice *choice, const struct touch *touch,
+                                       const struct layout *layout)
+{
+    const struct ir_operation *op = touch->op;
+    if (touch->operand < 0)
+        return with_parts_behind(choice, op, layout);
+    if (op->opcode != OP_EXTRACT)
+        return NULL;
+    for (int d = 0; d < layout->rank && layout; d++) {
+        int64_t factor = layout->extent[d] / op->results[0]->type->extent[d];
+        if (factor > 1)
+            layout = layout_with_parts(choice->table, layout, d, (int)factor);
+        if (!layout)
+            return NULL;
+    }
+    return layout;
+}
+
 static double gather_cost(const struct layout_choice *choice, const struct ir_operation *op, const struct layout *tile,
                           const struct layout *index)
 {
@@ -264,23 +344,21 @@ static double move_cost(const struct layout_choice *choice, const struct ir_oper
     return wanted ? conversion_cost(choice, layout, wanted, op->operands[operand]->type) : 0;
 }
 
-/* A reshape or permute in front of a concatenate that has its layout: what its operand would have to be for nothing to
- * move; NULL: there is no such. */
+/* A reshape or permute, or several, in front of a concatenate that has its layout: what its operand would have to be for
+ * nothing to move; NULL: there is no such. */
 static const struct layout *wanted_as_part(const struct layout_choice *choice, const struct ir_operation *op)
 {
-    const struct class *class = op->opcode == OP_RESHAPE || op->opcode == OP_PERMUTE ? class_of(choice, op->results[0])
-                                                                                     : NULL;
+    const struct class *class = only_turns(op) ? class_of(choice, op->results[0]) : NULL;
     bool possible;
     if (!class || class->layout)
         return NULL;
-    for (const struct touch *touch = class->touches; touch; touch = touch->next) {
-        const struct class *whole = touch->op->opcode == OP_CONCATENATE && touch->operand >= 0
-                                        ? class_of(choice, touch->op->results[0])
-                                        : NULL;
-        const struct layout *part = whole && whole->layout
-                                        ? layout_rule_operand(choice->table, touch->op, touch->operand, whole->layout,
-                                                              &possible)
-                                        : NULL;
+    for (const struct ir_use *use = op->results[0]->uses; use; use = use->next) {
+        const struct class *whole = use->user->opcode == OP_CONCATENATE ? class_of(choice, use->user->results[0])
+                                                                        : NULL;
+        const struct layout *part = whole && whole->layout  ? layout_rule_operand(choice->table, use->user, use->index,
+                                                                                  whole->layout, &possible)
+                                    : only_turns(use->user) ? wanted_as_part(choice, use->user)
+                                                            : NULL;
         if (part)
             return layout_rule_operand(choice->table, op, 0, part, &possible);
     }
@@ -343,6 +421,7 @@ static double touch_cost(const struct layout_choice *choice, const struct touch 
                    : 0;
     if (touch->operand < 0) { /* the result: neighbours behind it convert */
         double cost = layout_rule_same(op, op->operand_count) ? layout_registers(layout) : 0;
+        cost += cost_behind(choice, op, layout);
         for (int i = 0; i < op->operand_count && tile; i++) {
             const struct class *operand = class_of(choice, op->operands[i]);
             if (!operand || !operand->layout || operand->layout->rank == 0 || layout_rule_same(op, i))
@@ -491,6 +570,9 @@ static void decide(struct layout_choice *choice, struct class *class)
     for (const struct touch *touch = class->touches; touch; touch = touch->next)
         propose_for(choice, touch, &candidates);
     propose(&candidates, memory_default_layout(choice->table, class->first->type, choice->warps));
+    for (const struct touch *touch = class->touches; touch; touch = touch->next)
+        for (int i = 0, count = candidates.count; i < count; i++)
+            propose(&candidates, with_parts(choice, touch, candidates.layout[i]));
     double best = 1e300;
     choice->plans = arena_create();
     for (int i = 0; i < candidates.count; i++) {
@@ -525,8 +607,10 @@ static bool comes_before(const struct class *a, const struct class *b)
         return a->has_dot;
     if (a->rank != b->rank)
         return a->rank > b->rank;
-    if (a->stretches != b->stretches)
-        return b->stretches;
+    if (a->stretches != b->stretches || a->joins != b->joins)
+        return a->stretches != b->stretches ? b->stretches : b->joins;
+    if (a->joins)
+        return a->first->id > b->first->id;
     bool a_scattered = is_scattered(a), b_scattered = is_scattered(b);
     return a_scattered != b_scattered ? b_scattered : a->first->id < b->first->id;
 }

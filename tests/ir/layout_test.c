@@ -615,6 +615,18 @@ static void test_three_dimensions(void)
             }
             check(extended && layout_shrink(table, extended, 1, 2) == (layout->repeat[1] == 1 ? layout : NULL),
                   "extend and shrink: the halves of an odd repeat are not aligned", layout);
+            const struct layout *thirds = layout_extend(table, layout,
+                                                        (int[]){extents[i][0], 3 * extents[i][1], extents[i][2]});
+            check(thirds && layout_shrink(table, thirds, 1, 3) == layout, "extend and shrink to thirds", layout);
+            for (int d = 0; d < 3; d++) {
+                const struct layout *halves = layout_with_parts(table, layout, d, 2);
+                bool room = layout->repeat[d] == 1 && layout->atom_bits[d] > 0 && layout->bits[LAYOUT_REGISTER] > 0;
+                check(!halves || room, "halves in registers that are not there", layout);
+                check(!halves || (layout_shrink(table, halves, d, 2) && layout_size(halves) == layout_size(layout) &&
+                                  layout_registers(halves) == layout_registers(layout)),
+                      "halves in registers", layout);
+                check(halves || !layout_shrink(table, layout, d, 2), "halves that are in registers already", layout);
+            }
         }
 }
 

@@ -327,8 +327,7 @@ static bool read_view(struct elaborator *e, const struct call *call)
     if (value_is_error(v))
         return false;
     if (v.kind != VALUE_VIEW || !v.view->run) {
-        call_wrong(e, call, v,
-                   "a view as its first argument, to see it again in another shape; `reshape` is for tiles,");
+        call_wrong(e, call, v, "a view as its first argument (`reshape` is for tiles)");
         return false;
     }
     if (e->in_map)
@@ -486,8 +485,7 @@ static struct ir_value *not_negative(struct elaborator *e, struct ir_value *numb
     struct ir_value *zero = constant(e, 0);
     if (e->front->options->check_asserts && check_is_possible(e))
         check_demand(e, ir_compare(&e->builder, IR_PREDICATE_GE, number, zero),
-                     check_text(e, arena_printf(e->arena, "the %s of %s are 0 or more", what,
-                                                front_source(e, call->expression))),
+                     check_text(e, arena_printf(e->arena, "0 <= %s of %s", what, front_source(e, call->expression))),
                      NULL, call->at);
     return ir_binary(&e->builder, OP_MAX, number, zero);
 }

@@ -192,6 +192,10 @@ const struct layout *layout_extend(struct layout_table *table, const struct layo
 /* Its inverse: the layout of a part, extent / factor along the dimension, at multiples of it.  NULL: the parts do not lie
  * in registers of their own, or repeats are in the way. */
 const struct layout *layout_shrink(struct layout_table *table, const struct layout *layout, int dimension, int factor);
+/* The same with such parts in registers of their own, for a power of two: bits of lanes and warps that tell them apart are
+ * exchanged for what the highest registers hold.  NULL: registers do not suffice. */
+const struct layout *layout_with_parts(struct layout_table *table, const struct layout *layout, int dimension,
+                                       int factor);
 /* Every thread holds every element. */
 const struct layout *layout_replicated(struct layout_table *table, int rank, const int *extent, int warps);
 /* The layout under which a row-major reshape moves nothing.  NULL: an odd factor is in the way. */

@@ -159,6 +159,39 @@ const struct layout *layout_shrink(struct layout_table *table, const struct layo
     return layout_create(table, &spec);
 }
 
+/* The register bit, of those that stay, that gives way to a bit of the dimension: the highest that holds something. */
+static int register_to_exchange(const struct layout_spec *spec, int dimension, int part)
+{
+    for (int bit = spec->bits[LAYOUT_REGISTER] - 1; bit >= 0; bit--)
+        if (spec->column[LAYOUT_REGISTER][bit][dimension] < part)
+            return bit;
+    return -1;
+}
+
+const struct layout *layout_with_parts(struct layout_table *table, const struct layout *layout, int dimension,
+                                       int factor)
+{
+    struct layout_spec spec;
+    layout_to_spec(layout, &spec);
+    if (!is_power_of_two(factor) || factor > spec.atom[dimension] || spec.repeat[dimension] > 1 || layout->shared)
+        return NULL;
+    int part = spec.atom[dimension] / factor;
+    for (int input = LAYOUT_LANE; input <= LAYOUT_WARP; input++)
+        for (int bit = 0; bit < spec.bits[input]; bit++) {
+            int swap[LAYOUT_RANK], other;
+            if (spec.column[input][bit][dimension] < part)
+                continue;
+            other = register_to_exchange(&spec, dimension, part);
+            if (other < 0)
+                return NULL;
+            memcpy(swap, spec.column[input][bit], sizeof swap);
+            memcpy(spec.column[input][bit], spec.column[LAYOUT_REGISTER][other], sizeof swap);
+            memcpy(spec.column[LAYOUT_REGISTER][other], swap, sizeof swap);
+        }
+    const struct layout *exchanged = layout_create(table, &spec);
+    return exchanged && layout_shrink(table, exchanged, dimension, factor) ? exchanged : NULL;
+}
+
 const struct layout *layout_replicated(struct layout_table *table, int rank, const int *extent, int warps)
 {
     struct layout_spec spec = {.rank = rank, .repeat_in_warps = -1};
