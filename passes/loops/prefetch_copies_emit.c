@@ -43,8 +43,10 @@ static bool depends(const struct ahead *ahead, const struct ir_value *value)
     return false;
 }
 
+/* A load keeps its proofs: it reads for an iteration of the loop, whatever its result is for. */
 static struct ir_value *make_again(struct ahead *ahead, struct ir_builder *builder, struct ir_value *value, bool inside)
 {
+    inside |= value->definition && value->definition->opcode == OP_LOAD && !PLANTED(copies_read_tables_past_the_loop);
     struct ir_value **map = ahead->map[inside];
     if (value == ahead->variable)
         return inside ? ahead->inside[0] : ahead->free[0];

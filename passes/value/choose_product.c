@@ -11,6 +11,7 @@
  *
  * An exp2 of f32 whose results become 16-bit factors may give 0 below 2^-126 (the language says so, but for
  * --strict-fp): three instructions an element less, where softmax feeds a product. */
+#include "base/plant.h"
 #include "passes/base/pass.h"
 #include "passes/base/rewrite.h"
 #include "targets/product_choice.h"
@@ -119,6 +120,8 @@ static void promote_sum(struct ir_operation *dot)
     ir_set_operand(dot, 2, ir_constant_bits(&builder, sum->type, 0));
     builder.before = dot->next;
     struct ir_value *added = ir_build_value(&builder, OP_ADD, result->type, 2, (struct ir_value *[]){sum, result});
+    if (PLANTED(promoted_sum_taken_for_product))
+        return;
     ir_replace_uses(result, added);
     ir_set_operand(added->definition, 1, result);
 }

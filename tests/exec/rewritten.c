@@ -58,6 +58,7 @@ PLAIN(nested, nested, bf16, BF16, bf16, BF16, 0, 8e-3)
 PLAIN(bytes, bytes, i8, I8, i32, I32, 1, 0.0)
 PLAIN(f8e4m3, eighths_f8e4m3, f8e4m3, F8E4M3, f32, F32, 1, 1e-4)
 PLAIN(f8e5m2, eighths_f8e5m2, f8e5m2, F8E5M2, f32, F32, 1, 1e-4)
+PLAIN(promoted, promoted, f8e4m3, F8E4M3, f32, F32, 1, 1e-4)
 
 static void run_two(struct exec_case *c)
 {
@@ -263,6 +264,35 @@ static void run_mixed(struct exec_case *c)
     }
 }
 
+/* Blocks of 64 along k are read backwards, and the last one twice. */
+static void run_gathered(struct exec_case *c)
+{
+    EXTENTS;
+    int64_t rows = m / 2 + 1, count = (k + 63) / 64;
+    struct exec_tensor *a = exec_input(c, EXEC_BF16, TWO(rows, k)), *b = exec_input(c, EXEC_BF16, TWO(n, k)),
+                       *ids = exec_range(c, EXEC_I32, 1, (int64_t[]){m}, -1, rows + 1),
+                       *blocks = exec_input(c, EXEC_I32, 1, (int64_t[]){count ? count + 1 : 0}),
+                       *r = exec_output(c, EXEC_F32, TWO(m, n));
+    for (int64_t i = 0; count && i <= count; i++)
+        exec_set_int(blocks, i, i < count ? count - 1 - i : 0);
+    struct tile_i32_1 vi, vk;
+    BOUND(bf16, va, a);
+    BOUND(bf16, vb, b);
+    BOUND(f32, vr, r);
+    EXEC_BIND(vi, ids);
+    EXEC_BIND(vk, blocks);
+    exec_called(c, rewritten_gathered(c->stream, &va, &vi, &vb, &vk, &vr));
+    for (int64_t i = 0; i < m * n; i++) {
+        int64_t row = exec_before_int(ids, i / n);
+        double sum = 0.0;
+        for (int64_t l = 0; l < k; l++) {
+            double factor = row >= 0 && row < rows ? exec_before(a, row * k + l) : 0.0;
+            sum += (l < 64 ? 2.0 : 1.0) * factor * exec_before(b, i % n * k + l);
+        }
+        exec_expect(c, r, i, sum, 1e-4);
+    }
+}
+
 static const struct exec_test tests[] = {
     {"reversed", run_reversed, 3, {50, 40, 70}, 0},
     {"whiled", run_whiled, 3, {50, 40, 70}, 0},
@@ -282,6 +312,8 @@ static const struct exec_test tests[] = {
     {"bytes", run_bytes, 3, {50, 40, 70}, 0},
     {"f8e4m3", run_f8e4m3, 3, {50, 40, 70}, 0},
     {"f8e5m2", run_f8e5m2, 3, {50, 40, 70}, 0},
+    {"promoted", run_promoted, 3, {50, 40, 300}, 0},
+    {"gathered", run_gathered, 3, {150, 70, 200}, 0},
     {"mixed", run_mixed, 3, {50, 40, 70}, 0},
 };
 
