@@ -126,7 +126,8 @@ static void set_up(struct compilation *compilation, const struct options *option
                                                 .check_asserts = options->checks || options->debug,
                                                 .check_assumes = options->checks,
                                                 .syntax_only = options->syntax_only && !names_gpu(options),
-                                                .library = &compilation->library};
+                                                .library = &compilation->library,
+                                                .read = &compilation->read};
     compilation->target = (struct target_options){.arena = options->arena,
                                                   .context = compilation->context,
                                                   .diagnostics = compilation->diagnostics,
@@ -287,6 +288,10 @@ static bool compile_steps(struct compilation *compilation)
     begin = report_clock();
     bool runs_passes = options->passes || options->print_after ||
                        (options->emit != EMIT_TIR && options->emit != EMIT_HEADER && !options->interpret);
+    if (options->run_tests) {
+        report_diagnostics(compilation);
+        return (compilation->code = test_run_all(compilation)) == EXIT_OK;
+    }
     if (options->interpret && (compilation->code = interpret_begin(compilation)) != EXIT_OK)
         return false;
     if (runs_passes && !lower_module(compilation))

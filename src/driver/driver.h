@@ -31,6 +31,7 @@ struct compilation {
     struct ir_context *context;
     struct front_options front;
     struct front *library; /* see front_options */
+    struct front *read;    /* what the front end has read, for `tilecc test` */
     struct target_options target;
     struct source *source;
     const char *stem; /* file name without directory and suffix */
@@ -91,6 +92,8 @@ enum exit_code interpret_begin_tir(struct compilation *compilation, const struct
 /* Runs it again when the pass worked on its function.  NULL: not yet, more passes follow that belong to it. */
 void interpret_after_pass(struct compilation *compilation, const struct ir_function *function, const char *pass);
 enum exit_code interpret_finish(struct compilation *compilation); /* prints the results */
+/* Runs the `test` blocks of the source, and prints a line each. */
+enum exit_code test_run_all(struct compilation *compilation);
 
 int64_t report_clock(void); /* microseconds */
 void report_diagnostics(struct compilation *compilation);

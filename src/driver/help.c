@@ -24,7 +24,8 @@ void help_print(FILE *file)
     buffer_puts(&out, "Usage: tilecc [options] file.tile ...\n"
                       "       tilecc info FILE.o           what an object made by tilecc holds\n"
                       "       tilecc explain CODE          what a diagnostic means\n"
-                      "       tilecc test | bench | tune | fmt | lsp   are not there yet\n"
+                      "       tilecc test [options] file.tile ...   run the `test` blocks of sources\n"
+                      "       tilecc bench | tune | fmt | lsp   are not there yet\n"
                       "A file of \"-\" is standard input; @FILE stands for the arguments in FILE.\n");
     const char *group = "";
     for (int i = 0; i < OPTION_COUNT; i++) {

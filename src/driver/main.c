@@ -81,8 +81,7 @@ struct subcommand {
     int (*run)(int count, const char *const *arguments); /* NULL: not there yet */
 };
 static const struct subcommand subcommands[] = {
-    {"info", info_main}, {"explain", explain_main}, {"test", NULL}, {"bench", NULL}, {"tune", NULL}, {"fmt", NULL},
-    {"lsp", NULL}};
+    {"info", info_main}, {"explain", explain_main}, {"bench", NULL}, {"tune", NULL}, {"fmt", NULL}, {"lsp", NULL}};
 
 /* A first argument that names a file is a file, whatever it is called. */
 static const struct subcommand *find_subcommand(const char *word)
@@ -191,9 +190,12 @@ int main(int argc, char **argv)
     if (subcommand)
         return finish(NULL, subcommand->run(argc - 2, (const char *const *)argv + 2));
     struct arena *arena = arena_create();
-    struct options options = {.arena = arena};
+    /* `tilecc test` takes a compilation's options and files, as --interpret does */
+    bool tests = strcmp(argv[1], "test") == 0 && access(argv[1], F_OK) != 0;
+    struct options options = {.arena = arena, .run_tests = tests, .interpret = tests};
     enum exit_code code;
-    int result = options_parse(&options, argc - 1, (const char *const *)argv + 1, &code) ? run(&options) : (int)code;
+    int result = options_parse(&options, argc - 1 - tests, (const char *const *)argv + 1 + tests, &code) ? run(&options)
+                                                                                                         : (int)code;
     result = finish(&options, result);
     arena_destroy(arena);
     return result;

@@ -52,7 +52,7 @@ bool emit_is_called(enum emit_kind kind); /* by programs, with all arguments tha
 struct options {
     struct arena *arena;
     enum emit_kind emit;
-    bool syntax_only, interpret, print_targets, print_products, print_version, print_help, print_plants;
+    bool syntax_only, interpret, run_tests, print_targets, print_products, print_version, print_help, print_plants;
     const char *interpret_call;
     const char *output; /* -o, or NULL */
     VECTOR(const char *) files;

@@ -24,14 +24,6 @@ static void check_values(struct front *front)
                 declare_value(front, g, g->declaration->at);
 }
 
-static void refuse_tests(struct front *front, const struct ast_file *file)
-{
-    for (int i = 0; i < file->declarations.count; i++)
-        if (file->declarations.data[i]->kind == DECLARATION_TEST)
-            diag_report(front->diagnostics, DIAGNOSTIC_E0910, file->declarations.data[i]->at,
-                        "`test` blocks are not there yet");
-}
-
 static void check_defines(struct front *front)
 {
     for (int i = 0; i < front->options->define_count; i++)
@@ -62,6 +54,8 @@ struct kernel_module *front_compile(const struct front_options *options, const s
                                     void (*imported)(const char *path, void *context), void *context)
 {
     struct front *front = front_open(options);
+    if (options->read)
+        *options->read = front;
     front->module = ARENA_NEW(options->arena, struct kernel_module);
     front->module->source_name = source->name;
     front->module->stem = stem_of(options->arena, source->name);
@@ -77,7 +71,6 @@ struct kernel_module *front_compile(const struct front_options *options, const s
     struct spec *specs;
     bool good = spec_parse(front, &specs);
     check_values(front);
-    refuse_tests(front, file);
     for (struct global *g = front->main->first; g && good; g = g->next) {
         if (g->declaration->kind != DECLARATION_KERNEL)
             continue;

@@ -40,6 +40,7 @@ struct front_options {
     bool check_asserts, check_assumes; /* at run time; asserts else vanish, assumes are believed */
     bool syntax_only;                  /* check declarations and one instance each; keep no IR */
     struct front **library;            /* where front_math_function keeps what it has read; NULL: it reads each time */
+    struct front **read;               /* where front_compile leaves what it has read; NULL: nowhere */
 };
 /* NULL when there were errors (all reported).  `source` and what it imports stay alive with the arena.
  * `imports` (may be NULL) receives the names of files read, for the depfile. */
