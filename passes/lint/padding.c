@@ -432,6 +432,20 @@ static void reduce(struct walk *w, const struct ir_operation *op)
     }
 }
 
+/* What lies outside comes last, where nothing that is there looks at it; from the end it comes first. */
+static void scan(struct walk *w, const struct ir_operation *op)
+{
+    int axis = (int)ir_number(op, IR_ATTRIBUTE_AXIS, 0);
+    enum ir_reduce_kind kind = (enum ir_reduce_kind)ir_number(op, IR_ATTRIBUTE_KIND, IR_REDUCE_ADD);
+    struct shade first = shade_of(w, op->operands[0]);
+    struct known outside = known_as_value(first.outside[axis], op->operands[0]->type->element);
+    if (ir_number(op, IR_ATTRIBUTE_REVERSE, 0) && kind != IR_REDUCE_REGION &&
+        !known_is_neutral(kind, outside, first.whole))
+        find(w, op, first.pads[axis], outside);
+    for (int i = 0; i < op->result_count; i++)
+        set(w, op->results[i], nothing(op->results[i]->type));
+}
+
 /* a @ b + c sums along the last axis of a, the one before the last of b: 0 on one side is enough. */
 static void dot(struct walk *w, const struct ir_operation *op)
 {
@@ -534,6 +548,7 @@ static void walk_operation(struct walk *w, const struct ir_operation *op)
     case OP_IOTA: iota(w, op); return;
     case OP_MAP: map(w, op); return;
     case OP_REDUCE: reduce(w, op); return;
+    case OP_SCAN: scan(w, op); return;
     case OP_DOT: dot(w, op); return;
     case OP_SPLAT:
     case OP_BROADCAST: broadcast(w, op); return;

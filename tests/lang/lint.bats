@@ -24,6 +24,7 @@ judge() { # function that lists programs
 
 R='(x: in f32[M, N], y: out f32[M]) grid(m: M)'
 I='(x: in i32[M, N], y: out i32[M]) grid(m: M)'
+S='(x: in f32[M, N], y: out f32[M, N]) grid(m: M)'
 padding() { cat <<END
 padding~$R~ y[m] = max(x[m, 0 +: 64]);
 padding~$R~ y[m] = min(x[m, 0 +: 64]);
@@ -45,6 +46,11 @@ padding~$R~ y[m] = max(cos(x[m, 0 +: 64]));
 padding~$R~ y[m] = sum(sigmoid(x[m, 0 +: 64]));
 padding~$R~ let t = trans(x[m +: 1, 0 +: 64]); y[m] = max(t);
 padding~$I~ y[m] = min(x[m, 0 +: 64] | 1);
+padding~$S~ y[m, 0 +: 64] = cummax(x[m, 0 +: 64], reverse = true);
+padding~$S~ y[m, 0 +: 64] = cumsum(exp(x[m, 0 +: 64]), reverse = true, exclusive = true);
+padding~$S~ y[m, 0 +: 64] = cumprod(x[m, 0 +: 64], reverse = true);
+right~$S~ y[m, 0 +: 64] = cummin(x[m, 0 +: 64]) + cumsum(x[m, 0 +: 64], reverse = true);
+right~$S~ y[m, 0 +: 64] = cummax(load(x[m, 0 +: 64], other = -inf), reverse = true);
 padding~$I~ y[m] = max(x[m, 0 +: 64]);
 padding~(x: in f32[M, N], y: out f32[N]) grid(n: cdiv(N, 64))~ y[n*64 +: 64] = max(x[0 +: 32, n*64 +: 64], axis = 0);
 padding~$R~ let p = exp(x[m, 0 +: 64]); let q = x[m, 0 +: 64] + 1.0; y[m] = (p[None, :] @ q[:, None])[0, 0];
