@@ -98,10 +98,12 @@ struct descriptor {
     uint64_t start;
 };
 
-/* The relocation at a place, or with a section the first that points into it. */
+/* The relocation at a place, or with a section the first from there on that points into it. */
 static bool find_relocation(const struct object *object, const Elf64_Shdr *relocations, uint64_t place,
                             unsigned section, Elf64_Rela *relocation, Elf64_Sym *symbol)
 {
+    bool found = false;
+    Elf64_Rela first = {0};
     for (uint64_t k = 0; k < relocations->sh_size / sizeof *relocation; k++) {
         if (!object_read(object, relocations->sh_offset + k * sizeof *relocation, relocation, sizeof *relocation))
             return false;
@@ -109,16 +111,25 @@ static bool find_relocation(const struct object *object, const Elf64_Shdr *reloc
             continue;
         if (!object_symbol(object, relocations, relocation, symbol))
             continue;
-        if (section == SHN_UNDEF || symbol->st_shndx == section)
+        if (section == SHN_UNDEF)
             return true;
+        if (symbol->st_shndx == section && relocation->r_offset >= place &&
+            (!found || relocation->r_offset < first.r_offset)) {
+            found = true;
+            first = *relocation;
+        }
     }
-    return false;
+    *relocation = first;
+    return found;
 }
 
-/* The variant whose code is the section: the descriptor that points there. */
-static bool variant_of(const struct object *object, const Elf64_Shdr *names, unsigned image, struct descriptor *found)
+/* A variant whose code is the section, behind the one that was found before: the descriptor that points there.
+ * `section`: where to look from on, 0 at first. */
+static bool find_variant(const struct object *object, const Elf64_Shdr *names, unsigned image, unsigned *section,
+                         struct descriptor *found)
 {
-    for (unsigned i = 0; i < object->header.e_shnum; i++) {
+    uint64_t from = *section ? found->start + sizeof found->variant : 0;
+    for (unsigned i = *section; i < object->header.e_shnum; i++, from = 0) {
         Elf64_Shdr data;
         Elf64_Rela relocation;
         Elf64_Sym symbol;
@@ -126,8 +137,9 @@ static bool variant_of(const struct object *object, const Elf64_Shdr *names, uns
             strncmp(string_at(object, names, found->relocations.sh_name), DESCRIPTOR_RELOCATIONS,
                     strlen(DESCRIPTOR_RELOCATIONS)) != 0 ||
             !object_section(object, found->relocations.sh_info, &data) || data.sh_type == SHT_NOBITS ||
-            !find_relocation(object, &found->relocations, 0, image, &relocation, &symbol))
+            !find_relocation(object, &found->relocations, from, image, &relocation, &symbol))
             continue;
+        *section = i;
         found->start = relocation.r_offset - offsetof(struct tile_rt_variant, image);
         return found->start <= data.sh_size && sizeof found->variant <= data.sh_size - found->start &&
                object_read(object, data.sh_offset + found->start, &found->variant, sizeof found->variant);
@@ -194,12 +206,14 @@ static void print_image(const struct object *object, const Elf64_Shdr *names, co
             printf("        %s: %d registers, %lld bytes shared, %lld bytes local\n",
                    object_shown(object, kernels[i].symbol), kernels[i].registers, (long long)kernels[i].shared_bytes,
                    (long long)kernels[i].local_bytes);
-        if (!variant_of(object, names, index, &descriptor))
-            return;
-        print_launch(&descriptor.variant);
-        const char *summary = summary_of(object, &descriptor);
-        if (*summary)
-            printf("        %s\n", object_shown(object, summary));
+        unsigned place = 0, count = 0;
+        while (find_variant(object, names, index, &place, &descriptor)) { /* several of the same code */
+            if (count++ == 0)
+                print_launch(&descriptor.variant);
+            const char *summary = summary_of(object, &descriptor);
+            if (*summary)
+                printf("        %s\n", object_shown(object, summary));
+        }
     }
 }
 

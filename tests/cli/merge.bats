@@ -65,6 +65,29 @@ instances() {
     instances rows 4
 }
 
+@test "the same code for a GPU is stored once, whatever its instances are for" {
+    cat >f.tile <<'END'
+enum mode { plain, same, twice }
+kernel copy<T: {i32, u32, f32, f64}>(x: in T[N], y: out T[N]) grid(i: cdiv(N, 256)) { y[i*256 +: 256] = x[i*256 +: 256]; }
+kernel told(x: in f32[N], y: out f32[N]) grid(i: cdiv(N, 256)) specialize(N % 16 == 0) specialize((N & 15) == 0) { y[i*256 +: 256] = x[i*256 +: 256]; }
+kernel scaled<M: mode>(x: in f32[N], y: out f32[N]) grid(i: cdiv(N, 256)) { y[i*256 +: 256] = x[i*256 +: 256] * (M == mode.twice ? 2.0 : 1.0); }
+kernel other(a: in f32[N], b: out f32[N]) grid(i: cdiv(N, 256)) { b[i*256 +: 256] = a[i*256 +: 256]; }
+END
+    expect 0 tilecc -arch=sm_90a f.tile -o f.o
+    "$TILECC" info f.o >listed
+    for counts in 'copy 4' 'told 3' 'scaled 4' 'other 2'; do
+        read -r kernel images <<<"$counts"
+        [ "$(grep -c "^image   f_${kernel}_" listed)" = "$images" ] || { cat listed; return 1; }
+    done
+    # each instance is told with what it became, beside the others of its image
+    for name in i32 u32 f32 f64; do
+        [ "$(grep -c "^        copy<$name> sm_90a .*registers" listed)" = 2 ] || { cat listed; return 1; }
+    done
+    # a file of its own holds the instance's own name
+    expect 0 tilecc -arch=sm_90a --emit=cubin --spec 'copy<u32> sm_90a general' f.tile -o one.cubin
+    grep -q f_copy_u32__ one.cubin
+}
+
 @test "the CPU's code is made once, too, and a call finds it" {
     write 'specialize(a.stride[1] == 1, b.stride[1] == 1)' ''
     expect 0 tilecc -arch=cpu f.tile -o f.o

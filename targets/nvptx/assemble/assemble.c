@@ -263,10 +263,52 @@ static void read_spills(const struct target_options *options, const struct nvptx
     }
 }
 
-/* Checks a reply and files it; the variant gets an image of its own.  `told`: the problem of an earlier reply, which is
- * told once. */
+/* The same text but for the kernels' names. */
+static bool is_same_ptx(const char *a, size_t a_size, const char *a_name, const char *b, size_t b_size,
+                        const char *b_name)
+{
+    const char *a_end = a + a_size, *b_end = b + b_size;
+    size_t a_length = strlen(a_name), b_length = strlen(b_name);
+    while (a < a_end && b < b_end) {
+        if ((size_t)(a_end - a) >= a_length && (size_t)(b_end - b) >= b_length && memcmp(a, a_name, a_length) == 0 &&
+            memcmp(b, b_name, b_length) == 0) {
+            a += a_length;
+            b += b_length;
+        } else if (*a++ != *b++) {
+            return false;
+        }
+    }
+    return a == a_end && b == b_end;
+}
+
+/* An earlier task of the same kernel, perhaps for other types, whose code is the same; -1: none.  Other kernels keep
+ * code of their own, so that a profiler shows their names. */
+static int find_same_code(const struct nvptx_task *tasks, const struct child_result *done, int number)
+{
+    struct reply reply, other;
+    if (done[number].output.size < sizeof reply)
+        return -1;
+    memcpy(&reply, done[number].output.data, sizeof reply);
+    if (reply.ptx_size < 0 || (size_t)reply.ptx_size > done[number].output.size - sizeof reply)
+        return -1;
+    for (int i = 0; i < number; i++) {
+        if (!tasks[i].variant->gpu.symbol || strcmp(tasks[i].entry->kernel, tasks[number].entry->kernel) != 0)
+            continue;
+        memcpy(&other, done[i].output.data, sizeof other);
+        if (other.shared_bytes == reply.shared_bytes &&
+            is_same_ptx(done[i].output.data + sizeof other, (size_t)other.ptx_size, tasks[i].variant->function->name,
+                        done[number].output.data + sizeof reply, (size_t)reply.ptx_size,
+                        tasks[number].variant->function->name))
+            return i;
+    }
+    return -1;
+}
+
+/* Checks a reply and files it; the variant gets an image of its own, or that of `same`, unless it is NULL.  `told`: the
+ * problem of an earlier reply, which is told once. */
 static bool take_reply(const struct target_options *options, struct kernel_module *module,
-                       const struct nvptx_task *task, const struct child_result *result, const char **told)
+                       const struct nvptx_task *task, const struct child_result *result,
+                       const struct kernel_variant *same, const char **told)
 {
     struct kernel_variant *variant = task->variant;
     const struct target_row *row = &target_rows[variant->target];
@@ -309,8 +351,8 @@ static bool take_reply(const struct target_options *options, struct kernel_modul
         return false;
     }
     variant->gpu = (struct kernel_gpu_code){
-        .image = module->images.count,
-        .symbol = variant->function->name,
+        .image = same ? same->gpu.image : module->images.count,
+        .symbol = same ? same->gpu.symbol : variant->function->name,
         .threads = 32 * variant->function->warps,
         .registers = kernels[0].registers,
         .cluster = variant->function->cluster > 1 ? variant->function->cluster : 1,
@@ -328,7 +370,8 @@ static bool take_reply(const struct target_options *options, struct kernel_modul
     relay_warnings(options, task, notes, rest);
     if (options->want_ptx)
         image.ptx = arena_substring(options->arena, ptx, (size_t)reply.ptx_size);
-    vector_push(options->arena, &module->images, image);
+    if (!same)
+        vector_push(options->arena, &module->images, image);
     read_spills(options, task, notes, rest);
     const char *name = variant->label ? variant->label : variant->function->name;
     variant->gpu.summary = nvptx_summary(options->arena, variant->function, &variant->gpu);
@@ -377,10 +420,12 @@ bool nvptx_compile(const struct target_options *options, struct kernel_module *m
     const char *told = NULL;
     for (int i = 0; i < count; i++) {
         bool sent = done[i].exit_code == DONE && !done[i].signal && !done[i].timed_out && !done[i].output_too_large;
-        if (sent)
-            good = take_reply(options, module, &tasks[i], &done[i], &told) && good;
-        else
+        if (!sent) {
             good = is_told(done, i) ? false : report_failure(options, &tasks[i], &done[i]);
+            continue;
+        }
+        int same = options->share_images ? find_same_code(tasks, done, i) : -1;
+        good = take_reply(options, module, &tasks[i], &done[i], same < 0 ? NULL : tasks[same].variant, &told) && good;
     }
     for (int i = 0; i < count; i++) {
         buffer_free(&done[i].output);
