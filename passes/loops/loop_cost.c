@@ -127,6 +127,7 @@ struct loop_cost loop_cost_of(const struct ir_operation *op, const struct target
     case OP_BUFFER_STORE: return takes(work, SHARED_LATENCY);
     case OP_CONVERT_LAYOUT: return takes(2 * work, 2 * SHARED_LATENCY);
     case OP_REDUCE: return takes(2 * work + 10, 5 * SHUFFLE_LATENCY);
+    case OP_HISTOGRAM: return takes(4 * work, ATOMIC_LATENCY);
     case OP_SORT: { /* half of all exchanges are between threads */
         int64_t extent = op->operands[0]->type->extent[ir_number(op, IR_ATTRIBUTE_AXIS, 0)];
         int bits = log2_floor((uint64_t)extent) + 1, stages = bits * (bits + 1) / 2;

@@ -43,6 +43,7 @@ bool prefetch_is_plain(const struct ir_operation *op)
     case OP_DOT:
     case OP_REDUCE:
     case OP_SORT:
+    case OP_HISTOGRAM:
     case OP_PHILOX:
     case OP_UNDEFINED: return false;
     default:

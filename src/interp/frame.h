@@ -70,6 +70,7 @@ void execute_sort(struct frame *frame, const struct ir_operation *operation);
 /* Left and right of a reduce or scan, one value for each result, to `out`, which may be the left ones. */
 void execute_combining(struct frame *frame, const struct ir_operation *operation, const uint64_t *both, uint64_t *out);
 void execute_scan(struct frame *frame, const struct ir_operation *operation);
+void execute_histogram(struct frame *frame, const struct ir_operation *operation);
 void execute_dot(struct frame *frame, const struct ir_operation *operation);
 /* a x b + c; c NULL: 0. */
 void dot_compute(const struct ir_operation *operation, const uint64_t *a, const uint64_t *b, const uint64_t *c,

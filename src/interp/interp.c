@@ -195,6 +195,7 @@ static void execute_one(struct frame *frame, const struct ir_operation *operatio
     case OP_REDUCE: execute_reduce(frame, operation); return;
     case OP_SORT: execute_sort(frame, operation); return;
     case OP_SCAN: execute_scan(frame, operation); return;
+    case OP_HISTOGRAM: execute_histogram(frame, operation); return;
     case OP_DOT: execute_dot(frame, operation); return;
     case OP_EXTENT:
     case OP_STRIDE:

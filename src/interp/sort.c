@@ -1,4 +1,4 @@
-/* sort: each line along the axis by a merge sort of positions, which keeps the order of equals. */
+/* sort: each line along the axis by a merge sort of positions, which keeps the order of equals.  histogram: a count. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,4 +70,17 @@ void execute_sort(struct frame *frame, const struct ir_operation *operation)
     }
     arena_destroy(frame->run->scratch);
     frame->run->scratch = NULL;
+}
+
+void execute_histogram(struct frame *frame, const struct ir_operation *operation)
+{
+    const struct cell *from = frame_cell(frame, operation->operands[0]);
+    struct cell *counts = frame_cell(frame, operation->results[0]);
+    enum ir_element element = operation->operands[0]->type->element;
+    memset(counts->bits, 0, (size_t)counts->count * sizeof *counts->bits);
+    for (int64_t i = 0; i < from->count; i++) {
+        int64_t number = ir_bits_to_int(element, from->bits[i]); /* a u64 that is no int64 is negative here */
+        if (number >= 0 && number < counts->count)
+            counts->bits[number]++;
+    }
 }

@@ -278,6 +278,7 @@ static void emit_operation(struct cpu_emitter *e, const struct cpu_plan *plan, s
     case OP_REDUCE: cpu_emit_reduce(e, plan, operation, position); return;
     case OP_SORT: cpu_emit_sort(e, operation, position); return;
     case OP_SCAN: cpu_emit_scan(e, operation); return;
+    case OP_HISTOGRAM: cpu_emit_histogram(e, operation); return;
     case OP_DOT: cpu_emit_dot(e, plan, operation, position); return;
     case OP_FOR:
     case OP_WHILE:

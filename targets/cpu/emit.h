@@ -285,6 +285,7 @@ void cpu_emit_move(struct cpu_emitter *e, struct ir_operation *operation, int po
 void cpu_emit_reduce(struct cpu_emitter *e, const struct cpu_plan *plan, struct ir_operation *operation, int position);
 void cpu_emit_sort(struct cpu_emitter *e, struct ir_operation *operation, int position);
 void cpu_emit_scan(struct cpu_emitter *e, struct ir_operation *operation);
+void cpu_emit_histogram(struct cpu_emitter *e, struct ir_operation *operation);
 void cpu_emit_dot(struct cpu_emitter *e, const struct cpu_plan *plan, struct ir_operation *operation, int position);
 void cpu_emit_view(struct cpu_emitter *e, struct ir_operation *operation);
 LLVMValueRef cpu_scalar(struct cpu_emitter *e, struct ir_value *value); /* register form */

@@ -86,6 +86,7 @@ static bool is_cut(const struct ir_operation *operation)
     case OP_REDUCE:
     case OP_SORT:
     case OP_SCAN:
+    case OP_HISTOGRAM:
     case OP_DOT:
     case OP_ATOMIC:
     case OP_ATOMIC_CAS:

@@ -205,6 +205,35 @@ static void run_route(struct exec_case *c)
     }
 }
 
+static void run_counts(struct exec_case *c)
+{
+    int64_t m = c->extent[0], n = c->extent[1];
+    struct exec_tensor *x = exec_input(c, EXEC_U8, TWO(m, n)), *y = exec_range(c, EXEC_I32, TWO(m, n), -5, 45),
+                       *a = exec_output(c, EXEC_I32, TWO(m, 256)), *b = exec_output(c, EXEC_I32, TWO(m, 37));
+    struct tile_u8_2 vx;
+    struct tile_i32_2 vy, va, vb;
+    for (int64_t i = 0; i < m * n; i += 2) /* many of one */
+        exec_set_int(x, i, 255);
+    EXEC_BIND(vx, x);
+    EXEC_BIND(vy, y);
+    EXEC_BIND(va, a);
+    EXEC_BIND(vb, b);
+    exec_called(c, sort_counts(c->stream, &vx, &vy, &va, &vb));
+    for (int64_t r = 0; r < m; r++) {
+        int64_t bytes[256] = {0}, numbers[37] = {0};
+        for (int64_t i = 0; i < n; i++) {
+            int64_t number = exec_before_int(y, r * n + i);
+            bytes[exec_before_int(x, r * n + i) & 255]++;
+            if (number >= 0 && number < 37)
+                numbers[number]++;
+        }
+        for (int i = 0; i < 256; i++)
+            exec_expect_int(c, a, r * 256 + i, bytes[i]);
+        for (int i = 0; i < 37; i++)
+            exec_expect_int(c, b, r * 37 + i, numbers[i]);
+    }
+}
+
 int main(int count, char **arguments)
 {
     static const struct exec_test tests[] = {
@@ -213,7 +242,7 @@ int main(int count, char **arguments)
         {"follow_i32", run_follow_i32, 2, {3, 500}, 0}, {"follow_u8", run_follow_u8, 2, {3, 90}, 0},
         {"follow_i16", run_follow_i16, 2, {3, 300}, 0}, {"follow_u64", run_follow_u64, 2, {5, 77}, 0},
         {"columns", run_columns, 2, {45, 21}, 0},       {"largest", run_largest, 2, {3, 4000}, 0},
-        {"route", run_route, 2, {37, 60}, 0},
+        {"counts", run_counts, 2, {3, 700}, 0},         {"route", run_route, 2, {37, 60}, 0},
     };
     return exec_main(count, arguments, tests, sizeof tests / sizeof *tests);
 }

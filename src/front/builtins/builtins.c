@@ -67,6 +67,7 @@ static const struct builtin builtins[] = {
     {"cumprod", 1, 1, 0, "axis reverse exclusive fixed", build_scan_kind, IR_REDUCE_MUL},
     {"cummax", 1, 1, 0, "axis reverse exclusive nan", build_scan_kind, IR_REDUCE_MAX},
     {"cummin", 1, 1, 0, "axis reverse exclusive nan", build_scan_kind, IR_REDUCE_MIN},
+    {"histogram", 2, 2, 2, "mask", build_histogram, 0},
     {"dot", 2, 3, 0, "precision promote", build_dot, 0},
     {"dot_scaled", 6, 7, 0, "", build_dot_scaled, 0},
     {"trans", 1, 1, 1, "", build_trans, 0},
@@ -112,7 +113,6 @@ static const struct builtin builtins[] = {
     {"assert", 1, MOST_ARGUMENTS, 1, "", build_assert, 0},
     {"print", 1, 1 + KERNEL_REPORT_MOST_VALUES, 0, "", build_print, 0},
     {"static_assert", 1, 2, 0, "", build_static_assert, 0},
-    ABSENT("histogram", E0903),
     ABSENT("asm", E0913),
     ABSENT("prefetch", E0915),
 /* Operations of ops.def; those without a name in the language are none. */

@@ -70,6 +70,7 @@ struct value build_class(struct elaborator *e, struct call *call, int finite);
 struct value build_reduce_kind(struct elaborator *e, struct call *call, int kind);
 struct value build_reduce(struct elaborator *e, struct call *call, int detail);
 struct value build_sort(struct elaborator *e, struct call *call, int kind); /* 0: sort, 1: argsort, 2: topk */
+struct value build_histogram(struct elaborator *e, struct call *call, int detail);
 struct value build_arg(struct elaborator *e, struct call *call, int maximum);
 struct value build_scan_kind(struct elaborator *e, struct call *call, int kind);
 struct value build_scan(struct elaborator *e, struct call *call, int detail);

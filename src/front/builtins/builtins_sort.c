@@ -1,4 +1,4 @@
-/* Sorting along an axis: lines in order, their positions, and the first so many of them. */
+/* Sorting along an axis: lines in order, their positions, and the first so many of them.  Counting. */
 #include "front/builtins/builtins.h"
 
 #include <string.h>
@@ -92,4 +92,40 @@ struct value build_sort(struct elaborator *e, struct call *call, int kind)
         all.list.data[i].origin = kind == SORT_FIRST ? NULL : tiles[is_position ? 0 : i].origin;
     }
     return all.list.count == 1 ? all.list.data[0] : all;
+}
+
+/* What the mask leaves out becomes -1, which is no bin; false: reported. */
+static bool leave_out(struct elaborator *e, struct call *call, struct ir_value **run)
+{
+    struct value mask;
+    if (!call_option_value(e, call, "mask", &mask))
+        return true;
+    if (!value_is_tile(mask) || mask.run->type->element != IR_BOOL ||
+        !ir_type_same_shape(mask.run->type, (*run)->type)) {
+        if (!value_is_error(mask))
+            front_report(e, DIAGNOSTIC_E0306, mask.at, "the mask of `histogram` is a bool tile of the shape %s, not %s",
+                         front_type_text(e, ir_type_with_element(e->context, (*run)->type, IR_BOOL)),
+                         front_describe(e, mask));
+        return false;
+    }
+    if (!ir_is_signed((*run)->type->element)) { /* numbers beyond the wider type's are no bins either */
+        bool narrow = ir_element_info[(*run)->type->element].bits < 32;
+        *run = ir_cast(&e->builder, *run, narrow ? IR_I32 : IR_I64);
+    }
+    *run = ir_select(&e->builder, mask.run, *run, ir_constant_int(&e->builder, (*run)->type, -1));
+    return true;
+}
+
+struct value build_histogram(struct elaborator *e, struct call *call, int detail)
+{
+    struct value v = call->argument[0];
+    int64_t bins;
+    (void)detail;
+    if (!value_is_tile(v) || v.enumeration || !ir_is_integer(v.run->type->element))
+        return call_wrong(e, call, v, "a tile of integers");
+    struct ir_value *run = v.run;
+    if (!elaborate_extent(e, call->expression->arguments.data[1]->value, &bins) || !leave_out(e, call, &run))
+        return value_error(call->at);
+    return value_run(ir_build_value(&e->builder, OP_HISTOGRAM, ir_type_tile(e->context, IR_I32, 1, &bins), 1, &run),
+                     call->at);
 }

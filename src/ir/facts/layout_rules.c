@@ -89,7 +89,8 @@ const struct layout *layout_rule_operand(struct layout_table *table, const struc
     }
     case OP_GATHER: return index ? layout : NULL;
     case OP_REDUCE:
-    case OP_SORT: return NULL;
+    case OP_SORT:
+    case OP_HISTOGRAM: return NULL;
     case OP_DOT: return index == 2 ? layout : NULL;
     default:
         if (!is_index_tile(op, index))

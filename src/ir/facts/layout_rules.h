@@ -14,7 +14,7 @@
  *   reduce       result: layout_remove_dimension(operand, axis); the reduction is plain and, for regions, in order
  *   load, store, inside, atomics    tiles of the place's shape alike; index tiles: that without its other dimensions
  *   dot          accumulator and result alike; factors any (they pass through shared memory)
- *   sort                            any to any (they pass through shared memory)
+ *   sort, histogram                 any to any (they pass through shared memory)
  *   convert_layout                  any to any */
 #ifndef TILECC_LAYOUT_RULES_H
 #define TILECC_LAYOUT_RULES_H

@@ -310,6 +310,7 @@ static struct range evaluate(struct walker *walker, const struct ir_operation *o
     case OP_SELECT: return join(operand(walker, op, 1), operand(walker, op, 2));
     case OP_CAST: return cast(walker, op);
     case OP_REDUCE: return reduce(walker, op, result);
+    case OP_HISTOGRAM: out = (struct range){0, ir_type_elements(op->operands[0]->type)}; break;
     case OP_SORT:
         if (result->index < op->operand_count)
             return operand(walker, op, result->index);

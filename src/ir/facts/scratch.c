@@ -155,6 +155,7 @@ int64_t scratch_bytes(struct layout_table *table, struct arena *arena, const str
     case OP_REDUCE:
     case OP_SCAN: return reduction_bytes(operation);
     case OP_SORT: return sort_bytes(operation, operation->operand_count);
+    case OP_HISTOGRAM: return ir_type_bytes(operation->results[0]->type);
     case OP_DOT: /* matrix instructions take factors as they are */
         if (ir_number(operation, IR_ATTRIBUTE_INSTRUCTION, IR_INSTRUCTION_FMA) != IR_INSTRUCTION_FMA)
             return 0;

@@ -15,8 +15,8 @@ enum {
     SCRATCH_SMALL_BYTES = 4096  /* no more than that stays apart from what the operation in front used */
 };
 
-/* 0: none.  convert_layout, what moves elements along an axis, reduce, sort, dot, and atomics whose old value is used by
- * threads that did not act. */
+/* 0: none.  convert_layout, what moves elements along an axis, reduce, sort, histogram, dot, and atomics whose old value is
+ * used by threads that did not act. */
 int64_t scratch_bytes(struct layout_table *table, struct arena *arena, const struct ir_operation *operation);
 
 /* A reduction's trip across warps: values each thread brings, and rows that the lanes of a warp hold apart. */

@@ -703,6 +703,12 @@ const char *ir_verify_rules(const struct ir_operation *op)
     case OP_REDUCE: return reduce_problem(op);
     case OP_SCAN: return scan_problem(op);
     case OP_SORT: return sort_problem(op);
+    case OP_HISTOGRAM:
+        if (first->kind != IR_TILE || first->rank == 0 || !ir_is_integer(first->element))
+            return "the operand is a tile of integers";
+        return result->kind == IR_TILE && result->rank == 1 && result->element == IR_I32
+                   ? NULL
+                   : "the result is a tile of i32 of rank 1";
     case OP_DOT: return dot_problem(op);
     case OP_EXTENT:
     case OP_STRIDE:

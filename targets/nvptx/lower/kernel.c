@@ -99,6 +99,7 @@ static void lower_operation(struct lowering *l, struct ir_operation *operation)
     case OP_REDUCE: lower_reduce(l, operation); return;
     case OP_SORT: lower_sort(l, operation); return;
     case OP_SCAN: lower_scan(l, operation); return;
+    case OP_HISTOGRAM: lower_histogram(l, operation); return;
     case OP_DOT:
     case OP_DOT_ASYNC: lower_product(l, operation); return;
     case OP_DOT_WAIT: lower_wgmma_wait(l, operation); return;

@@ -244,6 +244,7 @@ void lower_pointer(struct lowering *l, struct ir_operation *operation); /* point
 void lower_reduce(struct lowering *l, struct ir_operation *operation);
 void lower_sort(struct lowering *l, struct ir_operation *operation);
 void lower_scan(struct lowering *l, struct ir_operation *operation);
+void lower_histogram(struct lowering *l, struct ir_operation *operation);
 void lower_convert(struct lowering *l, struct ir_operation *operation);
 void lower_shape(struct lowering *l,
                  struct ir_operation *operation); /* splat, broadcast, reshape, permute, extract, iota */

@@ -1,7 +1,12 @@
-/* sort: through shared memory.  Who holds the elements writes them as words (ir/facts/scratch.h); teams of threads take a line
- * each, put it in order (sort_network.c) and write it back; and who holds the results reads them.  So layouts of operands and
- * results are any, the line need not be a power of two (what is missing are words behind all others), and the tiles that
- * follow the key are but read where the position says. */
+/* sort and histogram, through shared memory.
+ *
+ * sort: who holds the elements writes them as words (ir/facts/scratch.h); teams of threads take a line each, put it in order
+ * (sort_network.c) and write it back; and who holds the results reads them.  So layouts of operands and results are any, the
+ * line need not be a power of two (what is missing are words behind all others), and the tiles that follow the key are but
+ * read where the position says.
+ *
+ * histogram: all threads clear the counts, of those who hold the same elements the first counts, by atomics, and who holds the
+ * result reads it. */
 #include "targets/common/sort_key.h"
 #include "targets/nvptx/lower/sort.h"
 
@@ -287,4 +292,60 @@ void lower_sort(struct lowering *l, struct ir_operation *operation)
     for (int i = 0; i <= tiles; i++)
         if (operation->results[i]->uses)
             read_tile(s, i);
+}
+
+/* ---- histogram ---- */
+
+/* for (i = thread; i < bins; i += threads) count[i] = 0 */
+static void clear(struct lowering *l, int64_t start, int64_t bins)
+{
+    LLVMBuilderRef b = l->builder;
+    LLVMBasicBlockRef before = LLVMGetInsertBlock(b), head = value_block(l, "bins"), body = value_block(l, "bin"),
+                      exit = value_block(l, "cleared");
+    LLVMBuildBr(b, head);
+    LLVMPositionBuilderAtEnd(b, head);
+    LLVMValueRef bin = LLVMBuildPhi(b, l->i32, "");
+    LLVMAddIncoming(bin, &l->thread, &before, 1);
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntULT, bin, value_i32(l, bins), ""), body, exit);
+    LLVMPositionBuilderAtEnd(b, body);
+    LLVMValueRef address = shared_address(l, start, LLVMBuildMul(b, bin, value_i32(l, 4), ""));
+    shared_store(l, IR_I32, value_i32(l, 0), address, 4);
+    LLVMValueRef next = LLVMBuildAdd(b, bin, value_i32(l, 32 * l->warps), "");
+    LLVMAddIncoming(bin, &next, &body, 1);
+    LLVMBuildBr(b, head);
+    LLVMPositionBuilderAtEnd(b, exit);
+    ptx_end_arm(l); /* lanes leave the loop one by one */
+}
+
+static void count(struct lowering *l, const struct ir_value *numbers, int64_t start, int64_t bins)
+{
+    LLVMBuilderRef b = l->builder;
+    enum ir_element element = numbers->type->element;
+    LLVMValueRef leader = coordinate_leader(l, numbers->type->layout);
+    for (int i = 0; i < value_registers(numbers->type); i++) {
+        LLVMValueRef number = value_wide(l, element, value_register(l, numbers, i));
+        LLVMValueRef counts = LLVMBuildICmp(b, LLVMIntULT, number, value_i64(l, bins), "");
+        if (leader)
+            counts = LLVMBuildAnd(b, counts, leader, "");
+        LLVMValueRef bin = LLVMBuildSelect(b, counts, LLVMBuildTrunc(b, number, l->i32, ""), value_i32(l, 0), "");
+        LLVMValueRef address = shared_address(l, start, LLVMBuildMul(b, bin, value_i32(l, 4), ""));
+        LLVMValueRef arguments[2] = {counts, LLVMBuildPtrToInt(b, address, l->i32, "")};
+        ptx_emit(l, PTX_COUNT_SHARED, l->nothing, arguments, 2, NULL);
+    }
+}
+
+void lower_histogram(struct lowering *l, struct ir_operation *operation)
+{
+    const struct ir_value *result = operation->results[0];
+    int64_t bins = result->type->extent[0], start = shared_scratch(l, operation, 4 * bins);
+    clear(l, start, bins);
+    ptx_barrier(l);
+    count(l, operation->operands[0], start, bins);
+    ptx_barrier(l);
+    LLVMValueRef *out = value_define(l, result);
+    for (int i = 0; i < value_registers(result->type); i++) {
+        LLVMValueRef bin = coordinate_register(l, result->type->layout, 0, i);
+        out[i] = shared_load(l, IR_I32, shared_address(l, start, LLVMBuildMul(l->builder, bin, value_i32(l, 4), "")),
+                             4);
+    }
 }

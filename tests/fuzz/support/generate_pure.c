@@ -546,6 +546,24 @@ static void sort(struct generator *g)
             fuzz_know(g, made->results[i], i < count ? tiles[i].bound : 0, i == count || tiles[i].exact);
 }
 
+/* Of numbers around the bins; some are below, and some above. */
+static void histogram(struct generator *g)
+{
+    struct known a = any_or_new(g, is_tile);
+    const struct ir_type *type = a.value->type;
+    int64_t bins = INT64_C(1) << random_below(&g->random, 7);
+    if (!ir_is_integer(type->element))
+        return;
+    struct ir_value *numbers = a.value;
+    if (random_chance(&g->random, 70)) {
+        struct ir_value *most = ir_constant_int(&g->builder, type, bins < 64 ? 2 * bins : 127);
+        numbers = ir_binary(&g->builder, OP_REM, numbers, most);
+    }
+    struct ir_value *made = ir_build_value(&g->builder, OP_HISTOGRAM, ir_type_tile(g->context, IR_I32, 1, &bins), 1,
+                                           &numbers);
+    fuzz_know(g, made, 0, true);
+}
+
 static void philox(struct generator *g)
 {
     const struct ir_type *scalar = ir_type_scalar(g->context, IR_U64), *counter = fuzz_type(g, IR_U64);
@@ -783,7 +801,7 @@ void fuzz_pure_statement(struct generator *g)
         iota,     expand,   reshape,  permute, extract, flip,        concatenate,
         gather,   reduce,   reduce,   reduce,  scan,    scan_region, fuzz_reduce_region,
         fuzz_dot, fuzz_dot, fuzz_dot, philox,  map,     call,        grid,
-        sort,     sort};
+        sort,     sort,     histogram};
     if (g->scalars_only || random_chance(&g->random, 62))
         any_rank[random_below(&g->random, (int)(sizeof any_rank / sizeof *any_rank))](g);
     else

@@ -49,7 +49,7 @@ static struct touched *touched_at(struct machine *m, uint64_t address)
     page->next = *list;
     *list = page;
     for (int i = 0; i < PAGE; i++)
-        page->bytes[i] = (struct touched){{NOBODY, 0, -1}, -1, NULL};
+        page->bytes[i] = (struct touched){{NOBODY, 0, -1, -1}, -1, NULL};
     return &page->bytes[address - start];
 }
 

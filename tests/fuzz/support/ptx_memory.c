@@ -93,6 +93,8 @@ bool ptx_act(struct machine *m, struct thread *t, const struct ptx_instruction *
     const struct ptx_operand *operands = in->operands + returns;
     int bytes = in->type.bits / 8;
     uint64_t old = 0, result, address = ptx_address_of(t, &operands[0]);
+    if (!returns && is_in(in, "shared"))
+        return ptx_shared_act(m, t, in, address, ptx_operand_value(m, t, &operands[1]) & mask_of(in->type.bits));
     if (!ptx_word_read(m, t, address, bytes, &old))
         return false;
     uint64_t value = ptx_operand_value(m, t, &operands[1]) & mask_of(in->type.bits);

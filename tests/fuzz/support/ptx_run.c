@@ -376,7 +376,7 @@ static void open_blocks(struct machine *m)
     for (int b = 0; b < m->cluster; b++) {
         struct block *block = &m->blocks[b];
         for (int64_t i = 0; i < m->launch->shared_bytes; i++)
-            block->shadows[i] = (struct shadow){NOBODY, 0, -1};
+            block->shadows[i] = (struct shadow){NOBODY, 0, -1, -1};
         for (int i = 0; i < NAMED_BARRIERS; i++) {
             block->barriers[i].arrived = 0;
             memset(block->barriers[i].clock, 0, sizeof *m->clocks * 2 * (size_t)m->agents);

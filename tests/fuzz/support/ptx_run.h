@@ -28,6 +28,7 @@ struct shadow {
     int writer;
     uint32_t time;
     int readers;
+    int acts; /* those who did an atomic since it was written, as readers; of shared memory */
 };
 struct reader {
     int agent;
@@ -173,6 +174,9 @@ bool ptx_shared_place(struct machine *machine, const struct thread *thread, uint
 const unsigned char *ptx_shared_read(struct machine *machine, const struct thread *thread, uint64_t address, int bytes);
 bool ptx_shared_write(struct machine *machine, const struct thread *thread, uint64_t address, int bytes,
                       const unsigned char *data);
+/* An atomic without a result: what it makes of `value` and memory. */
+bool ptx_shared_act(struct machine *machine, const struct thread *thread, const struct ptx_instruction *instruction,
+                    uint64_t address, uint64_t value);
 bool ptx_note_read(struct machine *machine, const struct thread *thread, int block, uint64_t offset, int bytes,
                    const struct actor *actor);
 /* Whether the bytes may change; they have nobody's content until ptx_land. */

@@ -168,19 +168,26 @@ static bool follows_reader(struct machine *m, const struct thread *t, const stru
                                            : "writes shared memory that a product or a store on its way reads");
 }
 
+static bool follows_all(struct machine *m, const struct thread *t, int readers, const struct actor *actor)
+{
+    if (readers < -1) {
+        for (int i = 0; i < m->agents; i++)
+            if (!follows_reader(m, t, actor, i, m->tables.data[-2 - readers][i]))
+                return false;
+        return true;
+    }
+    for (int i = readers; i >= 0; i = m->readers.data[i].next)
+        if (!follows_reader(m, t, actor, m->readers.data[i].agent, m->readers.data[i].time))
+            return false;
+    return true;
+}
+
 static bool follows_readers(struct machine *m, const struct thread *t, struct shadow *shadow, const struct actor *actor)
 {
-    if (shadow->readers < -1) {
-        int number = -2 - shadow->readers;
-        for (int i = 0; i < m->agents; i++)
-            if (!follows_reader(m, t, actor, i, m->tables.data[number][i]))
-                return false;
-    } else {
-        for (int i = shadow->readers; i >= 0; i = m->readers.data[i].next)
-            if (!follows_reader(m, t, actor, m->readers.data[i].agent, m->readers.data[i].time))
-                return false;
-    }
+    if (!follows_all(m, t, shadow->readers, actor) || !follows_all(m, t, shadow->acts, actor))
+        return false;
     ptx_free_readers(m, &shadow->readers);
+    ptx_free_readers(m, &shadow->acts);
     return true;
 }
 
@@ -189,7 +196,7 @@ bool ptx_note_read(struct machine *m, const struct thread *t, int block, uint64_
 {
     for (int i = 0; i < bytes; i++) {
         struct shadow *shadow = &m->blocks[block].shadows[offset + (uint64_t)i];
-        if (!follows_writer(m, t, shadow, actor, true))
+        if (!follows_writer(m, t, shadow, actor, true) || !follows_all(m, t, shadow->acts, actor))
             return false;
         ptx_add_reader(m, &shadow->readers, actor);
     }
@@ -255,8 +262,9 @@ bool ptx_shared_write(struct machine *m, const struct thread *t, uint64_t addres
         return false;
     for (int i = 0; i < bytes; i++, offset++) {
         struct shadow *shadow = &m->blocks[block].shadows[offset];
-        if (shadow->writer >= 0 && shadow->writer < m->all_threads && m->blocks[block].shared[offset] == data[i] &&
-            shadow->time > 0 && !ptx_is_done(m, &actor, shadow->writer, shadow->time))
+        if (shadow->writer >= 0 && shadow->writer < m->all_threads && shadow->acts == -1 &&
+            m->blocks[block].shared[offset] == data[i] && shadow->time > 0 &&
+            !ptx_is_done(m, &actor, shadow->writer, shadow->time))
             continue;
         if (!follows_writer(m, t, shadow, &actor, false) || !follows_readers(m, t, shadow, &actor))
             return false;
@@ -264,5 +272,27 @@ bool ptx_shared_write(struct machine *m, const struct thread *t, uint64_t addres
         shadow->time = actor.time;
         m->blocks[block].shared[offset] = data[i];
     }
+    return true;
+}
+
+/* Atomics of one kind may meet; what went before and comes behind may not. */
+bool ptx_shared_act(struct machine *m, const struct thread *t, const struct ptx_instruction *in, uint64_t address,
+                    uint64_t value)
+{
+    struct actor actor = ptx_actor(m, t);
+    int block, bytes = in->type.bits / 8;
+    uint64_t offset, old = 0, result;
+    if (!ptx_shared_place(m, t, address, bytes, bytes, &block, &offset))
+        return false;
+    for (int i = 0; i < bytes; i++) {
+        struct shadow *shadow = &m->blocks[block].shadows[offset + (uint64_t)i];
+        if (!follows_writer(m, t, shadow, &actor, true) || !follows_all(m, t, shadow->readers, &actor))
+            return false;
+        ptx_add_reader(m, &shadow->acts, &actor);
+    }
+    memcpy(&old, m->blocks[block].shared + offset, (size_t)bytes);
+    if (!ptx_combine(in, old, value, 0, &result))
+        return ptx_stop(m, t, "an atomic that is not known");
+    memcpy(m->blocks[block].shared + offset, &result, (size_t)bytes);
     return true;
 }

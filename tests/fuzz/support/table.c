@@ -209,6 +209,8 @@ static void make_candidates(struct search *s, enum ir_element e)
         }
         for (int i = 0; i < 4; i++)
             shapes(s, ir_type_scalar(context, others[i]));
+        if (s->row->opcode == OP_HISTOGRAM)
+            shapes(s, ir_type_scalar(context, IR_I32));
     }
     if (s->row->key == ROW_TO || s->row->key == ROW_FACTOR)
         shapes(s, s->row->value == IR_POINTER ? pointer : ir_type_scalar(context, (enum ir_element)s->row->value));
