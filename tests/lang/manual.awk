@@ -1,4 +1,4 @@
-# Takes the examples out of man/tile.7, tile-library.7 and tile-c.7.  -v folder=DIR: writes DIR/NAME.tile, NAME the
+# Takes the examples out of man/tile.7, tile-library.7, tile-tutorial.7 and tile-c.7.  -v folder=DIR: writes DIR/NAME.tile, NAME the
 # kernel's (or example-N), and prints a line "KIND NAME ARGUMENT" for each, KIND as written behind `.\" example:`.
 /^\.\\" example: / { kind = $3; argument = $4; next }
 /^\.Bd -literal/ && kind != "" { inside = 1; text = ""; name = ""; next }

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Every example of man/tile.7, tile-library.7 and tile-c.7 does what the manual says of it.
+# Every example of man/tile.7, tile-library.7, tile-tutorial.7 and tile-c.7 does what the manual says of it.
 
 setup_file() {
     export WORK="$BATS_FILE_TMPDIR/manual"
