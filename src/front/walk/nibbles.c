@@ -259,6 +259,16 @@ struct value nibbles_load(struct elaborator *e, const struct place_value *place,
     return result;
 }
 
+/* The even or the odd elements. */
+static struct ir_value *part(struct elaborator *e, struct ir_value *pairs, int number, const struct ir_type *packed)
+{
+    int64_t start[IR_MAX_RANK] = {0};
+    struct ir_value *half = ir_build_value(&e->builder, OP_EXTRACT, pair_type(e, packed, 1), 1, &pairs);
+    start[packed->rank] = number;
+    ir_set_list(half->definition, IR_ATTRIBUTE_START, packed->rank + 1, start);
+    return reshape(e, half, packed);
+}
+
 void nibbles_store(struct elaborator *e, const struct value *target, struct value v, const struct value *mask,
                    int cache, struct location at)
 {
@@ -282,15 +292,10 @@ void nibbles_store(struct elaborator *e, const struct value *target, struct valu
         struct ir_builder *b = &e->builder;
         const struct ir_type *packed = ir_type_tile(e->context, type->element, bytes.result_rank, bytes.extent);
         struct ir_value *pairs = reshape(e, all, pair_type(e, packed, 2));
-        struct ir_value *low = ir_binary(b, OP_AND, pairs, number(e, pairs->type, 15));
-        struct ir_value *by = ir_binary(b, OP_MUL, ir_cast(b, column(e, pairs->type), type->element),
-                                        number(e, pairs->type, 4));
-        struct ir_value *moved = ir_binary(b, OP_SHL, low, by);
-        struct ir_operation *both = ir_build(b, OP_REDUCE, 1, &moved, 1, &packed);
-        ir_set_number(both, IR_ATTRIBUTE_AXIS, packed->rank);
-        ir_set_number(both, IR_ATTRIBUTE_KIND, IR_REDUCE_OR);
+        struct ir_value *low = ir_binary(b, OP_AND, part(e, pairs, 0, packed), number(e, packed, 15));
+        struct ir_value *high = ir_binary(b, OP_SHL, part(e, pairs, 1, packed), number(e, packed, 4));
         struct value whole = *target;
         whole.place = &bytes;
-        access_store(e, whole, value_run(both->results[0], at), NULL, cache, at);
+        access_store(e, whole, value_run(ir_binary(b, OP_OR, low, high), at), NULL, cache, at);
     }
 }
