@@ -264,11 +264,13 @@ static void reshape(struct corner *c)
         int first = a.element == IR_BOOL ? 4 : 0, most = ir_is_float(a.element) ? 4 : 7;
         const char *kind = kinds[first + below(c, most - first)];
         bool extreme = kind[0] == 'm' && kind[1] != 'u' && ir_is_float(a.element) && chance(c, 50);
-        buffer_printf(c->out, "reduce axis(%d) kind(%s)%s%s %%v%d", axis, kind, extreme ? " nan(propagate)" : "",
-                      chance(c, 25) ? " fixed(1)" : "", a.number);
-        for (int d = axis; d < shape.rank - 1; d++)
+        bool scan = chance(c, 40);
+        buffer_printf(c->out, "%s axis(%d) kind(%s)%s%s%s %%v%d", scan ? "scan" : "reduce", axis, kind,
+                      extreme ? " nan(propagate)" : "", chance(c, 25) ? " fixed(1)" : "",
+                      scan && chance(c, 50) ? " reverse(1)" : "", a.number);
+        for (int d = scan ? shape.rank : axis; d < shape.rank - 1; d++)
             shape.extent[d] = shape.extent[d + 1];
-        shape.rank--;
+        shape.rank -= !scan;
     } else if (dice == 1 && shape.rank > 1) {
         int other = (axis + 1) % shape.rank, extent = shape.extent[axis];
         int order[MOST_RANK] = {0, 1, 2};

@@ -280,7 +280,7 @@ static void reshape(struct maker *m)
 {
     struct value a = number(m);
     struct shape to = a.shape;
-    char text[64];
+    char text[96];
     switch (random_below(&m->random, 6)) {
     case 0:
     case 1: /* a scalar is spread */
@@ -322,6 +322,17 @@ static void reshape(struct maker *m)
         if (a.shape.rank == 0)
             return;
         axis = a.shape.rank == 1 ? 0 : axis;
+        if (random_chance(&m->random, 50)) {
+            bool exclusive = random_chance(&m->random, 50);
+            char first[24] = "";
+            if (exclusive)
+                snprintf(first, sizeof first, ", %%v%d",
+                         constant(m, a.element, (struct shape){0}, small_number(m, a.element)).number);
+            snprintf(text, sizeof text, "scan axis(%d) kind(%s)%s%s %%v%d%s", axis, kinds[random_below(&m->random, 6)],
+                     random_chance(&m->random, 50) ? " reverse(1)" : "", exclusive ? " exclusive(1)" : "", a.number,
+                     first);
+            break;
+        }
         to = a.shape.rank == 1 ? (struct shape){0} : (struct shape){1, {a.shape.extent[1 - axis], 0}};
         snprintf(text, sizeof text, "reduce axis(%d) kind(%s) %%v%d", axis, kinds[random_below(&m->random, 6)],
                  a.number);
