@@ -100,9 +100,27 @@ static int finish(const struct options *options, int code)
     return code ? code : EXIT_FILE;
 }
 
+/* `tilecc test` makes nothing, so that an option which says what to make would be ignored. */
+static bool may_test(const struct options *options)
+{
+    bool good = !options->output && options->emit == EMIT_OBJECT && !options->syntax_only && options->interpret &&
+                !options->interpret_call && !options->passes && !options->print_after;
+    if (!good)
+        driver_error(options, "'tilecc test' runs tests alone: it takes no -o, -S, --emit, -fsyntax-only, --interpret, "
+                              "--passes and --print-after");
+    for (int i = 0; good && i < options->files.count; i++)
+        if (compile_is_tir(options->files.data[i])) {
+            driver_error(options, "'%s' is tile IR, which has no tests", options->files.data[i]);
+            good = false;
+        }
+    return good;
+}
+
 static bool is_ready(const struct options *options)
 {
     regex_t pattern;
+    if (options->run_tests && !may_test(options))
+        return false;
     if (options->remark_pattern) {
         if (regcomp(&pattern, options->remark_pattern, REG_EXTENDED | REG_NOSUB) != 0) {
             driver_error(options, "-Rpass: '%s' is not a regular expression", options->remark_pattern);

@@ -171,6 +171,13 @@ t.tile: 1 test passed, 1 failed' ]
     [ "${lines[0]}" = 'a.tile: 0 tests passed, 0 failed' ]
     [ "${lines[2]}" = 'b.tile: 0 tests passed, 1 failed' ]
     expect 2 tilecc test
+    for option in '-o x.o' -S --emit=tir -fsyntax-only "--interpret=a_saxpy(1,[1],[1])" --passes=cse --print-after=all; do
+        expect 2 tilecc test $option a.tile
+        contains "runs tests alone"
+    done
+    tilecc -arch=cpu --spec a_saxpy --emit=tir a.tile -o a.tir || tilecc -arch=cpu --spec saxpy --emit=tir a.tile -o a.tir
+    expect 2 tilecc test a.tir
+    contains "has no tests"
     echo 'test "t" { let x = ; }' >c.tile
     expect 1 tilecc test c.tile
 }
