@@ -21,6 +21,7 @@
 #include "driver/host_value.h"
 #include "driver/report_text.h"
 #include "interp/interp.h"
+#include "ir/query.h"
 
 enum {
     MOST_PARAMETERS = 128, /* and a report behind them */
@@ -595,6 +596,38 @@ static bool holds_barriers(const struct ir_function *function, const char *behin
     return function->level == IR_LEVEL_MACHINE || function->shared_bytes > 0;
 }
 
+/* "m = 3, n = 0", or the number where nothing has names. */
+static const char *name_instance(const struct interpretation *call, int64_t instance)
+{
+    const struct kernel_entry *entry = call->parser->entry;
+    struct arena *arena = call->parser->compilation->arena;
+    const char *text = NULL;
+    if (!entry->grid_names.count)
+        return arena_printf(arena, "%lld", (long long)instance);
+    for (int d = 0; d < entry->grid_names.count; d++) {
+        int64_t count = int64_max(call->options.grid[d], 1);
+        text = arena_printf(arena, "%s%s%s = %lld", text ? text : "", text ? ", " : "", entry->grid_names.data[d],
+                            (long long)(instance % count));
+        instance /= count;
+    }
+    return text;
+}
+
+static void report_races(const struct interpretation *call)
+{
+    struct diagnostics *diagnostics = call->parser->compilation->diagnostics;
+    for (int i = 0; i < call->options.races->count; i++) {
+        const struct interp_race *race = &call->options.races->list[i];
+        bool loads = ir_has_trait(race->op, IR_TRAIT_READ), loaded = ir_has_trait(race->other, IR_TRAIT_READ);
+        struct diagnostic *d = diag_report(
+            diagnostics, DIAGNOSTIC_W1207, race->op->at,
+            "instance %s %s element %lld of `%s`, which instance %s %s, and nothing orders them",
+            name_instance(call, race->instance), loads ? "loads" : "stores", (long long)race->element, race->memory,
+            name_instance(call, race->other_instance), loaded ? "loads" : "stores");
+        diag_note(diagnostics, d, race->other->at, "the other one is here");
+    }
+}
+
 /* In several orders of roles, arrivals and blocks where the function has them; `behind` is a pass or NULL. */
 static bool run_every_way(struct interpretation *call, const char *behind)
 {
@@ -607,7 +640,16 @@ static bool run_every_way(struct interpretation *call, const char *behind)
         call->options.ordered = holds_barriers(call->function, behind);
         call->options.blocks = blocks[(way + way / 3) % 3];
         reset_memories(call, behind == NULL && way == 0);
+        struct interp_races races = {0};
+        call->options.races = behind ? NULL : &races;
         bool good = interp_run(call->function, call->count, call->arguments, &call->options, NULL, &problem);
+        if (call->options.races)
+            report_races(call);
+        call->options.races = NULL;
+        if (call->parser->compilation->diagnostics->errors) { /* -Werror */
+            call->failed = true;
+            return false;
+        }
         if (!good)
             driver_error(options_of(call), "%s:%d:%d: instance %lld: %s",
                          problem.at.source ? problem.at.source->name : "?", problem.at.line, problem.at.column,

@@ -34,6 +34,7 @@ struct run {
     int depth;
     int64_t blocks; /* of a function that walks over programs; 0: an instance is a program */
     int64_t programs;
+    struct between *between; /* NULL: nobody asks what instances do to each other */
     struct machine *machine; /* NULL: nothing of the Schedule or Machine level is there */
     struct arena *arena, *scratch;
     struct ir_context *context;
@@ -43,6 +44,12 @@ struct run {
     bool stopped;            /* by a role, on its own stack */
     struct frame *innermost; /* all live activations, so that giving up releases them */
 };
+/* between.c: behind each access of an element, with what is stored; behind an atomic with an order; before the first
+ * instance. */
+void between_begin(struct run *run);
+void between_touch(struct run *run, const struct ir_operation *op, uintptr_t address, size_t size, uint64_t bits);
+void between_synchronise(struct run *run, const struct ir_operation *op);
+
 struct frame {
     struct run *run;
     struct cell *cells;

@@ -465,6 +465,8 @@ static void run_instances(struct frame *frame, const struct ir_function *functio
     if (total % blocks)
         interp_stop(run, NULL, "%lld blocks are no multiple of the %lld of a cluster", (long long)total,
                     (long long)blocks);
+    if (function->level == IR_LEVEL_VALUE)
+        between_begin(run);
     for (int64_t n = 0; n < total; n += blocks) {
         run->instance = run->options->reverse ? total - blocks - n : n;
         if (blocks > 1)

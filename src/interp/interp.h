@@ -31,6 +31,18 @@ struct interp_argument {
     uint64_t bits; /* scalars: the encoding of ir_attribute; pointers: the address */
 };
 
+/* Two operations of different instances on one element, one of which stores; nothing orders them. */
+struct interp_race {
+    const struct ir_operation *op, *other; /* other: the one that ran first */
+    int64_t instance, other_instance, element;
+    const char *memory;
+};
+enum { INTERP_MOST_RACES = 16 };
+struct interp_races {
+    int count;
+    struct interp_race list[INTERP_MOST_RACES];
+};
+
 struct interp_options {
     int memory_count;
     const struct interp_memory *memories;
@@ -46,6 +58,7 @@ struct interp_options {
     void (*watch)(void *watcher, const struct ir_operation *operation, const struct ir_value *value,
                   const uint64_t *bits, bool made, int64_t instance);
     void *watcher;
+    struct interp_races *races; /* gets what between.c finds, at the Value level; NULL: nobody asks */
 };
 
 /* The first thing that went wrong. */

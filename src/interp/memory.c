@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "interp/machine.h"
+#include "ir/query.h"
 
 /* ---- views ---- */
 
@@ -285,10 +286,14 @@ void execute_memory(struct frame *frame, const struct ir_operation *operation)
         if (changed && !e.absent)
             changed[changed_count++] = (struct change){e.address, e.value};
         uint64_t bits = access_element(frame, operation, &e);
+        if (frame->run->between && !e.absent)
+            between_touch(frame->run, operation, e.address, (size_t)ir_element_info[e.element].bits / 8, e.value);
         if (looked_at && !e.absent)
             machine_global_touch(&accessor, i, e.address, (size_t)ir_element_info[e.element].bits / 8);
         if (result)
             result->bits[i] = bits;
     }
     check_distinct(frame->run, operation, changed, changed_count);
+    if (frame->run->between && ir_has_trait(operation, IR_TRAIT_ATOMIC))
+        between_synchronise(frame->run, operation);
 }

@@ -162,3 +162,47 @@ END
     done
     [ $bad = 0 ]
 }
+
+@test "200 programs with one token wrong: the right line, no internal error, and certain fix-its mend them" {
+    python3 "$SRCDIR/tests/lang/mutants.py" "$TILECC" "$SRCDIR/tests/lang/run" 200 1
+}
+
+# CALL~a program of one kernel k, and what --interpret says of it: race or nothing
+meetings() { cat <<'END'
+race~k([16], [16])~kernel k(x: in f32[N], y: out f32[N]) grid(m: cdiv(N, 4)) { y[0 +: 4] = x[m*4 +: 4]; }
+race~k([8])~kernel k(y: inout f32[N]) grid(m: N) { y[m] = y[N - 1 - m] + 1.0; }
+race~k([8], [8])~kernel k(x: in f32[N], y: out f32[N]) grid(m: cdiv(N, 4)) { y[m*3 +: 4] = x[m*4 +: 4]; }
+race~k([4, 4], [4])~kernel k(x: in f32[M, N], y: out f32[M]) grid(m: M, n: N) { y[m] = x[m, n]; }
+race~k([8], [1])~kernel k(x: in f32[N], s: inout f32[1]) grid(m: N) { s[0] += x[m]; }
+race~k([8], [8])~kernel k(x: in f32[N], p: *f32) grid(m: N) { store(p + m/2, x[m]); }
+race~k([8])~kernel k(y: inout f32[N]) grid(m: N) { if (m > 0) y[m] = y[m - 1]; }
+race~k([8], [8])~kernel k(x: in i32[N], y: inout f32[N]) grid(m: N) { y[abs(x[m])] = f32(m); }
+race~k([8], [1], [1])~kernel k(x: in f32[N], s: inout f32[1], l: inout i32[1]) grid(m: N) { while (atomic_cas(l[0], -2, 1, order = acquire) != -2) {} s[0] += x[m]; atomic_xchg(l[0], -2, order = relaxed); }
+none~k([16], [16])~kernel k(x: in f32[N], y: out f32[N]) grid(m: cdiv(N, 4)) { y[m*4 +: 4] = x[m*4 +: 4]; }
+none~k([8])~kernel k(y: inout f32[N]) grid(m: N) { y[m] = y[m] + 1.0; }
+none~k([4])~kernel k(y: out f32[N]) grid(m: N) { y[0] = 1.0; }
+none~k([8])~kernel k(y: inout f32[N]) grid(m: N) { atomic_add(y[0], 1.0); }
+none~k([8], [1], [1])~kernel k(x: in f32[N], s: inout f32[1], l: inout i32[1]) grid(m: N) { while (atomic_cas(l[0], -2, 1, order = acquire) != -2) {} s[0] += x[m]; atomic_xchg(l[0], -2, order = release); }
+none~k([8], [8])~kernel k(x: in f32[N], y: out f32[N]) grid(m: 1) { for i in 0..N y[i/2] = x[i]; }
+none~k([8, 4], [8])~kernel k(x: in f32[M, N], y: out f32[M]) grid(m: M) { for n in 0..N { y[m] = x[m, n]; } }
+END
+}
+
+@test "W1207, --interpret: instances that meet at an element, with both grid indexes and both lines" {
+    cd "$BATS_TEST_TMPDIR"
+    bad=0
+    while IFS='~' read -r what call source; do
+        echo "$source" >k.tile
+        timeout 20 "$TILECC" --interpret="$call" -Wno-overlap k.tile >out 2>log || { echo "failed: $source"; cat log; bad=1; }
+        case $what in
+        race) grep -q '\[-Wrace\]' log || { echo "not found: $source"; bad=1; } ;;
+        *) ! grep '\[-Wrace\]' log || { echo "made up: $source"; bad=1; } ;;
+        esac
+    done < <(meetings)
+    [ $bad = 0 ]
+    printf 'kernel k(x: in f32[M, N], y: out f32[M])\n  grid(m: M, n: N)\n{\n  y[m] = x[m, n];\n}\n' >k.tile
+    "$TILECC" --interpret='k([2, 2], [2])' -Wno-overlap k.tile >out 2>log
+    grep -q 'k.tile:4:3: warning: instance m = 0, n = 1 stores element 0 of `y`, which instance m = 0, n = 0 stores, and nothing orders them \[-Wrace\]' log
+    run "$TILECC" --interpret='k([2, 2], [2])' -Werror=race -Wno-overlap k.tile
+    [ "$status" -eq 1 ]
+}

@@ -61,7 +61,10 @@ struct parser {
     } brackets;
     int brackets_before;            /* count before the newest token */
     struct open_bracket mismatched; /* the one that the last closing bracket did not fit; kind 0: none */
-    bool starts_statement;          /* the next token is the first of a statement or declaration */
+    /* The first `{` that a `}` with another indentation closed: where one is missing, it is most likely this one's. */
+    struct open_bracket suspect;
+    int suspect_line;      /* of that `}` */
+    bool starts_statement; /* the next token is the first of a statement or declaration */
     enum recovery recovery;
 
     /* Outcome. */

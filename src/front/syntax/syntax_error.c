@@ -294,7 +294,8 @@ static bool is_cast(struct parser *parser, const struct token *t)
     whole.end_offset = end.end_offset;
     struct diagnostic *d = parser_report(parser, DIAGNOSTIC_E0114, whole, "a conversion is written `%s(x)`", type);
     if (end_offset && whole.line == end.end_line)
-        parser_fixit(parser, d, whole, FIXIT_CERTAIN,
+        parser_fixit(parser, d, whole,
+                     t[2].kind == TOKEN_TYPE || is_word(&t[2], c_types) ? FIXIT_CERTAIN : FIXIT_PROBABLE,
                      arena_printf(parser->context->arena, "%s(%.*s)", type, (int)(end_offset - t[0].at.offset),
                                   parser->source->text + t[0].at.offset));
     return true;
@@ -539,6 +540,10 @@ static bool is_unclosed(struct parser *parser, const struct token *t)
     struct diagnostic *d = parser_report(parser, DIAGNOSTIC_E0108, t[0].at, "`%c` is not closed before %s", open.kind,
                                          describe_token(parser, &t[0]));
     diag_note(parser->context->diagnostics, d, parser_place(parser, open.at), "opened here");
+    if (open.kind == '{' && parser->suspect.kind && parser->suspect.at.offset > open.at.offset)
+        diag_note(parser->context->diagnostics, d, parser_place(parser, parser->suspect.at),
+                  "this `{` is closed by the `}` of line %d, which is indented otherwise: its own may be missing",
+                  parser->suspect_line);
     const char *line = parser->source->text + open.at.offset;
     if (memmem(line, strcspn(line, "\n"), "//", 2))
         diag_note(parser->context->diagnostics, d, parser_place(parser, open.at),
@@ -732,7 +737,7 @@ static bool is_habit(struct parser *parser, struct expected expected, const stru
             struct text_range both = t[0].at;
             both.end_column = name->at.end_column;
             both.end_offset = name->at.end_offset;
-            parser_fixit(parser, d, both, FIXIT_CERTAIN,
+            parser_fixit(parser, d, both, FIXIT_PROBABLE,
                          arena_printf(parser->context->arena, "load(%s)", text_of(parser, name)));
         }
         return true;

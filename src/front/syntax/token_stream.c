@@ -120,6 +120,18 @@ static bool opens_body(const struct parser *parser, int kind)
     return first != TOKEN_ENUM && first != TOKEN_STRUCT && parser->history[0].kind != ':';
 }
 
+/* Of the line that holds the byte. */
+static int indentation(const struct parser *parser, size_t offset)
+{
+    const char *text = parser->source->text;
+    int spaces = 0;
+    while (offset > 0 && text[offset - 1] != '\n')
+        offset--;
+    while (text[offset] == ' ' || text[offset] == '\t')
+        spaces += text[offset++] == '\t' ? 4 : 1;
+    return spaces;
+}
+
 static void note_bracket(struct parser *parser, const struct token *token)
 {
     parser->mismatched.kind = 0;
@@ -137,6 +149,12 @@ static void note_bracket(struct parser *parser, const struct token *token)
     struct open_bracket top = parser->brackets.data[count - 1];
     if (closing_of(top.kind) == token->kind) {
         parser->brackets.count--;
+        bool is_block = token->kind == '}' && top.at.line != token->at.line && top.is_body;
+        if (is_block && !parser->suspect.kind &&
+            indentation(parser, top.at.offset) != indentation(parser, token->at.offset)) {
+            parser->suspect = top;
+            parser->suspect_line = token->at.line;
+        }
         return;
     }
     /* It closes an outer one if there is one: the inner ones were forgotten.  Else it is the one too many. */

@@ -573,8 +573,9 @@ static bool check_recursion(struct elaborator *e, struct global *function, const
         }
     for (struct frame *f = e->frame; f && !constant; f = f->parent)
         if (f->declaration == function->declaration) {
-            front_report(e, DIAGNOSTIC_E0208, at, "`%s` calls itself; only a `const fn` may, while compiling",
-                         function->name);
+            struct diagnostic *d = front_report(
+                e, DIAGNOSTIC_E0208, at, "`%s` calls itself; only a `const fn` may, while compiling", function->name);
+            front_note(e, d, function->declaration->at, "it is declared here, without `const`");
             return false;
         }
     return true;
