@@ -59,7 +59,7 @@ struct used_buffer {
     struct ir_value *buffer;
     const struct ir_operation *loop;
 };
-struct staging {
+struct load_staging {
     struct pass_context *context;
     struct ir_function *function;
     VECTOR(struct ir_operation *) loops;
@@ -78,7 +78,8 @@ struct candidates {
 static bool is_load(const struct ir_operation *op) { return op->opcode == OP_LOAD && op->results[0]->type->rank > 0; }
 
 /* The buffer that the load's registers read without conflicts of banks; NULL: *reason says why there is none. */
-static const struct ir_type *buffer_for(const struct staging *s, const struct ir_operation *load, const char **reason)
+static const struct ir_type *buffer_for(const struct load_staging *s, const struct ir_operation *load,
+                                        const char **reason)
 {
     const struct ir_type *tile = load->results[0]->type;
     struct layout_table *table = ir_context_layouts(s->function->module->context);
@@ -145,7 +146,7 @@ static bool uses_marked(const struct ir_operation *op, const bool *marked)
 }
 
 /* A product runs while the load is on its way: one of this iteration that takes nothing from it, or another warp's. */
-static bool is_hidden(const struct staging *s, const struct ir_operation *loop, const struct ir_operation *load)
+static bool is_hidden(const struct load_staging *s, const struct ir_operation *loop, const struct ir_operation *load)
 {
     bool *marked = ARENA_ARRAY(s->context->arena, bool, s->function->next_value_id);
     marked[load->results[0]->id] = true;
@@ -172,9 +173,9 @@ static const char *problem_of_loop(const struct ir_operation *loop)
 }
 
 /* At least so many iterations. */
-static int64_t least_iterations(const struct staging *s, const struct ir_operation *loop)
+static int64_t least_iterations(const struct load_staging *s, const struct ir_operation *loop)
 {
-    const struct ranges *ranges = ranges_analyse(s->function, s->context->arena);
+    const struct ranges *ranges = s->context->ranges;
     struct range lower = range_of(ranges, loop->operands[0]), upper = range_of(ranges, loop->operands[1]);
     int64_t step = 1, distance;
     ir_constant_integer(loop->operands[2], &step);
@@ -183,7 +184,7 @@ static int64_t least_iterations(const struct staging *s, const struct ir_operati
     return wraps || distance <= 0 ? 0 : distance / (step > 0 ? step : -step);
 }
 
-static struct candidates find_candidates(const struct staging *s, struct ir_operation *loop, const char **reason)
+static struct candidates find_candidates(const struct load_staging *s, struct ir_operation *loop, const char **reason)
 {
     struct candidates c = {.loop = loop};
     for (struct ir_operation *op = loop->regions[0]->first; op; op = op->next) {
@@ -234,7 +235,7 @@ static int64_t choose_widest(struct candidates *c, int room)
 }
 
 /* Cycles that a block spends on an iteration's trips through shared memory. */
-static double cost_of_trips(const struct staging *s, const struct candidates *c)
+static double cost_of_trips(const struct load_staging *s, const struct candidates *c)
 {
     double cycles = 50; /* the wait and the barrier */
     for (int i = 0; i < c->loads.count; i++)
@@ -257,8 +258,8 @@ static double cycles_beside(const struct loop_plan *plan, double more, double tr
 }
 
 /* Why the ring does not pay, or NULL; *before and *behind: cycles of an iteration, without and with it. */
-static const char *problem_of_gain(const struct staging *s, const struct candidates *c, int taken, int64_t ring_bytes,
-                                   double *before, double *behind)
+static const char *problem_of_gain(const struct load_staging *s, const struct candidates *c, int taken,
+                                   int64_t ring_bytes, double *before, double *behind)
 {
     const struct ir_block *body = c->loop->regions[0];
     struct arena *arena = s->context->arena;
@@ -296,7 +297,7 @@ static bool is_around(const struct ir_operation *outer, const struct ir_operatio
 }
 
 /* A buffer that only loops beside this one use, or a new one. */
-static struct ir_value *take_buffer(struct staging *s, const struct ir_type *type, const struct ir_operation *loop,
+static struct ir_value *take_buffer(struct load_staging *s, const struct ir_type *type, const struct ir_operation *loop,
                                     struct location at)
 {
     for (int i = 0; i < s->buffers.count; i++) {
@@ -313,7 +314,7 @@ static struct ir_value *take_buffer(struct staging *s, const struct ir_type *typ
     return made.buffer;
 }
 
-static void stage(struct staging *s, const struct ir_operation *loop, const struct staged_load *staged)
+static void stage(struct load_staging *s, const struct ir_operation *loop, const struct staged_load *staged)
 {
     struct ir_operation *load = staged->load;
     struct ir_access access;
@@ -337,7 +338,7 @@ static void stage(struct staging *s, const struct ir_operation *loop, const stru
 
 /* ---- the pass ---- */
 
-static bool stage_loop(struct staging *s, struct ir_operation *loop)
+static bool stage_loop(struct load_staging *s, struct ir_operation *loop)
 {
     const char *reason = NULL;
     double before = 0, behind = 0;
@@ -376,7 +377,7 @@ static bool stage_loop(struct staging *s, struct ir_operation *loop)
 
 static void collect(struct ir_operation *op, void *data)
 {
-    struct staging *s = data;
+    struct load_staging *s = data;
     s->copies |= op->opcode == OP_COPY_ASYNC;
     if (op->opcode == OP_FOR)
         vector_push(s->context->arena, &s->loops, op);
@@ -384,7 +385,7 @@ static void collect(struct ir_operation *op, void *data)
 
 bool pass_buffer_loads(struct ir_function *function, struct pass_context *context)
 {
-    struct staging s = {.context = context, .function = function};
+    struct load_staging s = {.context = context, .function = function};
     bool changed = false;
     if (!context->target || !(context->target->flags & TARGET_CP_ASYNC) || function->stages == 1)
         return false;

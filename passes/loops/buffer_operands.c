@@ -40,7 +40,7 @@ enum {
     WIDEST_COPY = 16 /* bytes, of cp.async */
 };
 
-struct ring {
+struct factor_buffer {
     struct ir_value *buffer;
     struct ir_block *block;
     bool unfenced; /* filled by ordinary stores that nothing asynchronous follows: no copies go there */
@@ -52,13 +52,13 @@ struct copied {
     struct ir_operation *load;
     struct ir_value *buffer, *token;
 };
-struct staging {
+struct factor_staging {
     struct pass_context *context;
     struct ir_function *function;
     struct layout_adapter adapter;
     int64_t scratch; /* bytes that one of its operations needs, at the most */
     VECTOR(struct ir_operation *) dots;
-    VECTOR(struct ring) rings;
+    VECTOR(struct factor_buffer) buffers;
     VECTOR(struct copied) copies;
     VECTOR(struct stored) stored; /* outside of loops, for more than one product perhaps */
     bool changed;
@@ -81,7 +81,7 @@ struct plan {
 
 static void collect(struct ir_operation *op, void *data)
 {
-    struct staging *s = data;
+    struct factor_staging *s = data;
     if (op->opcode == OP_DOT && ir_number(op, IR_ATTRIBUTE_INSTRUCTION, IR_INSTRUCTION_FMA) != IR_INSTRUCTION_FMA)
         vector_push(s->context->arena, &s->dots, op);
 }
@@ -105,7 +105,7 @@ static struct factor_source source_of(struct ir_value *value)
 
 /* ---- plans ---- */
 
-static const struct ir_type *buffer_type(const struct staging *s, const struct ir_type *tile, int contiguous)
+static const struct ir_type *buffer_type(const struct factor_staging *s, const struct ir_type *tile, int contiguous)
 {
     int extent[2] = {(int)tile->extent[0], (int)tile->extent[1]};
     int bytes = ir_element_info[tile->element].bits / 8;
@@ -114,7 +114,8 @@ static const struct ir_type *buffer_type(const struct staging *s, const struct i
 }
 
 /* Rows of 16 bytes, for mma.sync: where neither dimension is a multiple of 32 bytes. */
-static const struct ir_type *narrow_buffer_type(const struct staging *s, const struct ir_type *tile, int contiguous)
+static const struct ir_type *narrow_buffer_type(const struct factor_staging *s, const struct ir_type *tile,
+                                                int contiguous)
 {
     static const int swap[2] = {1, 0};
     int extent[2] = {(int)tile->extent[1 - contiguous], (int)tile->extent[contiguous]};
@@ -133,7 +134,7 @@ static int contiguous_for(const struct ir_operation *dot, int factor, const stru
     return any ? -1 : (1 - factor) ^ (int)source->transposed;
 }
 
-static bool plan_copy(const struct staging *s, const struct ir_operation *dot, int factor, struct plan *plan)
+static bool plan_copy(const struct factor_staging *s, const struct ir_operation *dot, int factor, struct plan *plan)
 {
     const struct ir_operation *load = plan->source.origin->definition;
     const char *reason = NULL;
@@ -174,14 +175,14 @@ static struct ir_block *filled_in(const struct plan *plan, const struct ir_opera
     return value->definition ? value->block : dot->block;
 }
 
-static bool keep_factor(const struct staging *s, const struct ir_operation *dot, struct plan *plan)
+static bool keep_factor(const struct factor_staging *s, const struct ir_operation *dot, struct plan *plan)
 {
     plan->registers = product_factor(s->adapter.table, dot, 0, dot->results[0]->type->layout);
     plan->how = KEEP_IN_REGISTERS;
     return plan->registers != NULL;
 }
 
-static bool plan_factor(const struct staging *s, const struct ir_operation *dot, int factor, struct plan *plan)
+static bool plan_factor(const struct factor_staging *s, const struct ir_operation *dot, int factor, struct plan *plan)
 {
     plan->source = source_of(dot->operands[factor]);
     if (plan_copy(s, dot, factor, plan))
@@ -207,15 +208,15 @@ static bool plan_factor(const struct staging *s, const struct ir_operation *dot,
 
 /* ---- buffers ---- */
 
-static int64_t bytes_taken(const struct staging *s)
+static int64_t bytes_taken(const struct factor_staging *s)
 {
     int64_t bytes = 0;
-    for (int i = 0; i < s->rings.count; i++)
-        bytes += ir_type_bytes(s->rings.data[i].buffer->type);
+    for (int i = 0; i < s->buffers.count; i++)
+        bytes += ir_type_bytes(s->buffers.data[i].buffer->type);
     return bytes;
 }
 
-static bool has_room(const struct staging *s, const struct ir_type *type)
+static bool has_room(const struct factor_staging *s, const struct ir_type *type)
 {
     return bytes_taken(s) + ir_type_bytes(type) <= s->context->target->shared_bytes - budget_shared_beside(s->scratch);
 }
@@ -226,13 +227,13 @@ static bool is_unfenced(const struct plan *plan, const struct ir_operation *dot)
     return plan->how == STORE && ir_number(dot, IR_ATTRIBUTE_INSTRUCTION, 0) != IR_INSTRUCTION_WGMMA;
 }
 
-/* A ring that may hold one more factor, filled in the same way: one of another loop, side by side with this; where room
+/* A buffer that may hold one more factor, filled in the same way: one of another loop, side by side with this; where room
  * is scarce also one that is filled and read in the same block, one factor after the other. */
-static struct ring *reusable(struct staging *s, const struct plan *plan, const struct ir_operation *dot,
-                             const struct ir_block *block, bool scarce)
+static struct factor_buffer *reusable(struct factor_staging *s, const struct plan *plan, const struct ir_operation *dot,
+                                      const struct ir_block *block, bool scarce)
 {
-    for (int i = 0; i < s->rings.count; i++) {
-        struct ring *old = &s->rings.data[i];
+    for (int i = 0; i < s->buffers.count; i++) {
+        struct factor_buffer *old = &s->buffers.data[i];
         bool beside = !ir_block_holds(old->block, block) && !ir_block_holds(block, old->block);
         if (old->buffer->type == plan->buffer && old->unfenced == is_unfenced(plan, dot) &&
             (beside || (scarce && old->block == block)))
@@ -241,19 +242,20 @@ static struct ring *reusable(struct staging *s, const struct plan *plan, const s
     return NULL;
 }
 
-static struct ir_value *make_buffer(struct staging *s, const struct plan *plan, const struct ir_operation *dot,
+static struct ir_value *make_buffer(struct factor_staging *s, const struct plan *plan, const struct ir_operation *dot,
                                     struct ir_block *block, struct location at)
 {
-    struct ring *old = reusable(s, plan, dot, block, !has_room(s, plan->buffer));
+    struct factor_buffer *old = reusable(s, plan, dot, block, !has_room(s, plan->buffer));
     if (old) {
         old->block = block;
         return old->buffer;
     }
     struct ir_builder front = {
         .module = s->function->module, .block = s->function->body, .before = s->function->body->first, .at = at};
-    struct ring ring = {ir_build_value(&front, OP_BUFFER, plan->buffer, 0, NULL), block, is_unfenced(plan, dot)};
-    vector_push(s->context->arena, &s->rings, ring);
-    return ring.buffer;
+    struct factor_buffer made = {ir_build_value(&front, OP_BUFFER, plan->buffer, 0, NULL), block,
+                                 is_unfenced(plan, dot)};
+    vector_push(s->context->arena, &s->buffers, made);
+    return made.buffer;
 }
 
 static void build_wait(struct ir_builder *builder, int count, struct ir_value *const *tokens)
@@ -286,7 +288,7 @@ static bool is_factor_only(const struct ir_value *value)
 }
 
 /* The buffer that holds the factor already, for another product. */
-static struct ir_value *find_stored(const struct staging *s, const struct plan *plan)
+static struct ir_value *find_stored(const struct factor_staging *s, const struct plan *plan)
 {
     for (int i = 0; plan->how == COPY && i < s->copies.count; i++)
         if (s->copies.data[i].load == plan->source.origin->definition)
@@ -298,7 +300,7 @@ static struct ir_value *find_stored(const struct staging *s, const struct plan *
 }
 
 /* The copy that takes the place of a load; its token when nobody has waited for it yet. */
-static struct ir_value *copy_load(struct staging *s, const struct plan *plan, const struct ir_operation *dot,
+static struct ir_value *copy_load(struct factor_staging *s, const struct plan *plan, const struct ir_operation *dot,
                                   struct ir_value **token)
 {
     struct ir_operation *load = plan->source.origin->definition;
@@ -340,7 +342,7 @@ static struct ir_value *copy_load(struct staging *s, const struct plan *plan, co
 }
 
 /* One that comes from in front of the loop is stored there. */
-static struct ir_value *store_factor(struct staging *s, const struct plan *plan, struct ir_operation *dot)
+static struct ir_value *store_factor(struct factor_staging *s, const struct plan *plan, struct ir_operation *dot)
 {
     struct ir_value *value = plan->source.origin;
     if (find_stored(s, plan))
@@ -361,7 +363,7 @@ static struct ir_value *store_factor(struct staging *s, const struct plan *plan,
     return buffer;
 }
 
-static struct ir_value *transpose(struct staging *s, struct ir_operation *before, struct ir_value *buffer)
+static struct ir_value *transpose(struct factor_staging *s, struct ir_operation *before, struct ir_value *buffer)
 {
     static const int64_t swapped[2] = {1, 0};
     static const int order[2] = {1, 0};
@@ -375,8 +377,8 @@ static struct ir_value *transpose(struct staging *s, struct ir_operation *before
     return value;
 }
 
-static struct ir_value *bring_factor(struct staging *s, struct ir_operation *dot, int factor, const struct plan *plan,
-                                     struct ir_value **token)
+static struct ir_value *bring_factor(struct factor_staging *s, struct ir_operation *dot, int factor,
+                                     const struct plan *plan, struct ir_value **token)
 {
     struct ir_builder builder = rewrite_before(dot);
     struct ir_value *buffer;
@@ -398,7 +400,8 @@ static bool is_zero(const struct ir_value *value)
 }
 
 /* Returns the fourth operand, or NULL: the accumulator is added always. */
-static struct ir_value *start_from_nothing(struct staging *s, struct ir_operation *dot, struct ir_value **accumulator)
+static struct ir_value *start_from_nothing(struct factor_staging *s, struct ir_operation *dot,
+                                           struct ir_value **accumulator)
 {
     struct ir_builder builder = rewrite_before(dot);
     *accumulator = dot->operands[2];
@@ -444,7 +447,7 @@ static void move_to_product(struct ir_operation *op, struct ir_operation *dot)
  *     load a, b, c, d    store a, b    dot    store c, d    dot
  * becomes
  *     load a, b    store a, b    dot    load c, d    store c, d    dot */
-static void load_later(struct staging *s, struct ir_operation *dot, const struct plan *plan)
+static void load_later(struct factor_staging *s, struct ir_operation *dot, const struct plan *plan)
 {
     if (loop_plan_pressure(s->context->arena, dot->block) <= TARGET_THREAD_REGISTERS)
         return;
@@ -458,14 +461,14 @@ static void load_later(struct staging *s, struct ir_operation *dot, const struct
 
 /* ---- products ---- */
 
-static void give_up(struct staging *s, struct ir_operation *dot, const char *reason)
+static void give_up(struct factor_staging *s, struct ir_operation *dot, const char *reason)
 {
     pass_warn(s->context, DIAGNOSTIC_W1203, dot->at, "this product is computed by multiply-adds after all: %s", reason);
     ir_remove_attribute(dot, IR_ATTRIBUTE_INSTRUCTION);
     s->changed = true;
 }
 
-static bool fits(struct staging *s, const struct ir_operation *dot, const struct plan *plan)
+static bool fits(struct factor_staging *s, const struct ir_operation *dot, const struct plan *plan)
 {
     bool needed = plan[0].how != KEEP_IN_REGISTERS && !find_stored(s, &plan[0]);
     bool same = needed && plan[0].buffer == plan[1].buffer; /* both are filled for this product */
@@ -478,7 +481,7 @@ static bool fits(struct staging *s, const struct ir_operation *dot, const struct
     return bytes_taken(s) + more <= s->context->target->shared_bytes - budget_shared_beside(s->scratch);
 }
 
-static void stage(struct staging *s, struct ir_operation *dot)
+static void stage(struct factor_staging *s, struct ir_operation *dot)
 {
     bool wgmma = ir_number(dot, IR_ATTRIBUTE_INSTRUCTION, 0) == IR_INSTRUCTION_WGMMA;
     struct plan plan[2];
@@ -529,7 +532,7 @@ static void stage(struct staging *s, struct ir_operation *dot)
 
 /* Whether all threads copy by cp.async where a producer could: TMA can bring no factor, or one is gathered, which they
  * can bring and a producer cannot. */
-static bool is_by_threads(const struct staging *s)
+static bool is_by_threads(const struct factor_staging *s)
 {
     bool bulk = false, gathered = false;
     for (int i = 0; i < 2 * s->dots.count; i++) {
@@ -550,7 +553,8 @@ static bool is_by_threads(const struct staging *s)
 
 bool pass_buffer_operands(struct ir_function *function, struct pass_context *context)
 {
-    struct staging s = {.context = context, .function = function, .scratch = budget_scratch(function, context->arena)};
+    struct factor_staging s = {
+        .context = context, .function = function, .scratch = budget_scratch(function, context->arena)};
     s.adapter = (struct layout_adapter){function->module, ir_context_layouts(function->module->context), context->arena,
                                         function->warps};
     ir_walk(function->body, collect, &s);

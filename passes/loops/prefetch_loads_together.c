@@ -38,7 +38,7 @@ bool prefetch_can_be_together(const struct prefetch *s, int count)
         return false;
     enum ir_element element = loop->operands[0]->type->element;
     struct range whole = range_of_element(element);
-    struct range bound = range_of(ranges_analyse(s->function, s->context->arena), loop->operands[1]);
+    struct range bound = range_of(s->context->ranges, loop->operands[1]);
     if (!ir_is_signed(element))
         return false;
     /* the first loop's end, and where the second one starts: less than a step behind the bound */
@@ -78,8 +78,7 @@ static bool is_there(const struct ir_value *view)
 /* The variable is never below 0: then what follows it starts inside. */
 static bool starts_inside(const struct prefetch *s)
 {
-    return PLANTED(together_starts_below) ||
-           range_of(ranges_analyse(s->function, s->context->arena), s->loop->operands[0]).low >= 0;
+    return PLANTED(together_starts_below) || range_of(s->context->ranges, s->loop->operands[0]).low >= 0;
 }
 
 /* Takes from `end`, an index, what the load needs in each dimension along which it follows the variable. */

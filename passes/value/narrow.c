@@ -277,7 +277,7 @@ bool pass_narrow(struct ir_function *function, struct pass_context *context)
 {
     const struct ranges *ranges = context->ranges;
     bool changed = narrow_offsets(function, ranges, context);
-    if (changed)
+    if (changed) /* the runner's ranges do not know the index values that this has built, which are narrowed in turn */
         ranges = ranges_analyse(function, context->arena);
     struct narrowing n = {.context = context, .count = ranges->count, .capacity = ranges->count, .of = ranges->of};
     walk(&n, function->body);
