@@ -41,7 +41,9 @@
 #include "passes/loops/loop_plan.h"
 #include "passes/base/budget.h"
 #include "passes/base/pass.h"
+#include "passes/base/remake.h"
 #include "passes/base/rewrite.h"
+#include "passes/loops/iteration.h"
 #include "passes/loops/specialise.h"
 #include "passes/loops/buffer_copy.h"
 
@@ -55,11 +57,10 @@ struct rotation {
     struct ir_operation *first, *first_wait;   /* the product that stays, and its dot_wait */
     struct ir_operation *second, *second_wait; /* the product that moves */
     int accumulator;                           /* the carried value that it makes */
-    int value_count;
-    bool *later;                        /* by position in the body: in the second stage */
-    bool *tail;                         /* in the first stage, but behind the wait for the second product */
-    VECTOR(struct ir_operation *) body; /* in order, without the terminator */
-    VECTOR(struct ir_value *) crossing; /* of the first stage, used by the second */
+    bool *later;                               /* by position in the body: in the second stage */
+    bool *tail;                                /* in the first stage, but behind the wait for the second product */
+    VECTOR(struct ir_operation *) body;        /* in order, without the terminator */
+    VECTOR(struct ir_value *) crossing;        /* of the first stage, used by the second */
 };
 
 static int position(const struct rotation *r, const struct ir_operation *op)
@@ -267,11 +268,6 @@ static void find_crossing(struct rotation *r)
 
 /* ---- building ---- */
 
-static struct ir_value *mapped(struct ir_value **map, struct ir_value *value)
-{
-    return map[value->id] ? map[value->id] : value;
-}
-
 enum part { HEAD, TAIL, LATER };
 
 static bool in_part(const struct rotation *r, int i, enum part part)
@@ -292,45 +288,40 @@ static void mark_lead(const struct rotation *r, bool *lead)
         }
 }
 
-static void clone_part(const struct rotation *r, struct ir_builder *builder, struct ir_value **map, enum part part)
+static void clone_part(const struct rotation *r, struct ir_builder *builder, const struct remake *again, enum part part)
 {
     for (int i = 0; i < r->body.count; i++)
         if (in_part(r, i, part))
-            ir_clone(builder, r->body.data[i], map);
+            remake_operation(again, builder, r->body.data[i]);
 }
 
 /* The values that the second stage of the next iteration needs, then the carried ones but the accumulator. */
-static int collect_carried(const struct rotation *r, struct ir_value **map, struct ir_value **values)
+static int collect_carried(const struct rotation *r, const struct remake *again, struct ir_value **values)
 {
     const struct ir_operation *yield = ir_terminator(r->loop->regions[0]);
     int count = 0;
     for (int c = 0; c < r->crossing.count; c++)
-        values[count++] = mapped(map, r->crossing.data[c]);
+        values[count++] = remake_find(again, r->crossing.data[c]);
     for (int i = 0; i < yield->operand_count; i++)
         if (i != r->accumulator)
-            values[count++] = mapped(map, yield->operands[i]);
+            values[count++] = remake_find(again, yield->operands[i]);
     return count;
 }
 
-/* Maps the body's view of carried values to `values` as collect_carried orders them. */
-static void map_carried(const struct rotation *r, struct ir_value **map, struct ir_value *const *values)
+/* Lets `values` stand for what the body carries, as collect_carried orders them. */
+static void map_carried(const struct rotation *r, const struct remake *again, struct ir_value *const *values)
 {
     const struct ir_block *block = r->loop->regions[0];
     int count = r->crossing.count;
     for (int i = 1; i < block->arguments.count; i++)
         if (i - 1 != r->accumulator)
-            map[block->arguments.data[i]->id] = values[count++];
+            remake_set(again, block->arguments.data[i], values[count++]);
 }
 
-static void map_crossing(const struct rotation *r, struct ir_value **map, struct ir_value *const *values)
+static void map_crossing(const struct rotation *r, const struct remake *again, struct ir_value *const *values)
 {
     for (int c = 0; c < r->crossing.count; c++)
-        map[r->crossing.data[c]->id] = values[c];
-}
-
-static struct ir_value **new_map(const struct rotation *r)
-{
-    return ARENA_ARRAY(r->context->arena, struct ir_value *, r->value_count);
+        remake_set(again, r->crossing.data[c], values[c]);
 }
 
 /* The steady loop's body at the builder: the first product, then the second one of the iteration before, then the rest
@@ -339,35 +330,37 @@ static void build_steady(const struct rotation *r, struct ir_builder *builder, s
 {
     const struct ir_block *block = r->loop->regions[0];
     int carried = r->crossing.count + block->arguments.count - 2;
-    struct ir_value **map = new_map(r), **before = new_map(r), **arguments = made->arguments.data + 1;
+    struct remake again = remake_open(r->context->arena, r->function, r->loop);  /* this iteration */
+    struct remake before = remake_open(r->context->arena, r->function, r->loop); /* the one before */
+    struct ir_value **arguments = made->arguments.data + 1;
     struct ir_value **values = ARENA_ARRAY(r->context->arena, struct ir_value *, carried + 1);
     bool *lead = ARENA_ARRAY(r->context->arena, bool, r->body.count);
-    map[block->arguments.data[0]->id] = made->arguments.data[0];
-    map_carried(r, map, arguments);
-    map_crossing(r, before, arguments);
+    remake_set(&again, block->arguments.data[0], made->arguments.data[0]);
+    map_carried(r, &again, arguments);
+    map_crossing(r, &before, arguments);
     mark_lead(r, lead);
     bool turns = r->function->warps >= 8 && r->function->warps % 4 == 0;
     for (int i = 0; i < r->body.count; i++)
         if (in_part(r, i, HEAD) && lead[i]) {
             if (turns && r->body.data[i] == r->first)
                 ir_build(builder, OP_TURN_TAKE, 0, NULL, 0, NULL);
-            ir_clone(builder, r->body.data[i], map);
+            remake_operation(&again, builder, r->body.data[i]);
         }
     for (int i = 0; i < r->body.count; i++)
         if (r->later[i] && r->body.data[i] != r->second_wait)
-            ir_clone(builder, r->body.data[i], before);
+            remake_operation(&before, builder, r->body.data[i]);
     if (turns)
         ir_build(builder, OP_TURN_PASS, 0, NULL, 0, NULL);
     for (int i = 0; i < r->body.count; i++)
         if (in_part(r, i, HEAD) && !lead[i]) {
-            struct ir_operation *copy = ir_clone(builder, r->body.data[i], map);
+            struct ir_operation *copy = remake_operation(&again, builder, r->body.data[i]);
             if (r->body.data[i] == r->first_wait)
                 ir_set_number(copy, IR_ATTRIBUTE_PENDING, 1);
         }
-    struct ir_operation *wait = ir_clone(builder, r->second_wait, before);
-    map[block->arguments.data[1 + r->accumulator]->id] = wait->results[0];
-    clone_part(r, builder, map, TAIL);
-    int count = collect_carried(r, map, values);
+    struct ir_operation *wait = remake_operation(&before, builder, r->second_wait);
+    remake_set(&again, block->arguments.data[1 + r->accumulator], wait->results[0]);
+    clone_part(r, builder, &again, TAIL);
+    int count = collect_carried(r, &again, values);
     ir_build(builder, OP_YIELD, count, values, 0, NULL);
 }
 
@@ -380,8 +373,7 @@ static void rotate(struct rotation *r)
     struct ir_value **values = ARENA_ARRAY(r->context->arena, struct ir_value *, carried + 4);
     const struct ir_type **types = ARENA_ARRAY(r->context->arena, const struct ir_type *,
                                                carried + loop->result_count + 1);
-    int64_t step;
-    bool down = ir_constant_integer(loop->operands[2], &step) && step < 0;
+    bool down = iteration_goes_down(loop);
     struct ir_value *some = ir_compare(
         &builder, down && !PLANTED(overlap_none_where_step_is_down) ? IR_PREDICATE_GT : IR_PREDICATE_LT,
         loop->operands[0], loop->operands[1]);
@@ -393,17 +385,17 @@ static void rotate(struct rotation *r)
     ir_build(&none, OP_YIELD, loop->result_count, loop->operands + 3, 0, NULL);
     /* the first iteration's first stage */
     struct ir_builder inner = {.module = builder.module, .block = guard->regions[0], .at = loop->at};
-    struct ir_value **map = new_map(r);
-    map[block->arguments.data[0]->id] = loop->operands[0];
+    struct remake again = remake_open(r->context->arena, r->function, r->loop);
+    remake_set(&again, block->arguments.data[0], loop->operands[0]);
     for (int i = 0; i < loop->result_count; i++)
-        map[block->arguments.data[1 + i]->id] = loop->operands[3 + i];
-    clone_part(r, &inner, map, HEAD);
-    clone_part(r, &inner, map, TAIL);
+        remake_set(&again, block->arguments.data[1 + i], loop->operands[3 + i]);
+    clone_part(r, &inner, &again, HEAD);
+    clone_part(r, &inner, &again, TAIL);
     inner.at = loop->at;
     values[0] = ir_binary(&inner, OP_ADD, loop->operands[0], loop->operands[2]);
     values[1] = loop->operands[1];
     values[2] = loop->operands[2];
-    count = collect_carried(r, map, values + 3);
+    count = collect_carried(r, &again, values + 3);
     for (int i = 0; i < count; i++)
         types[i] = values[3 + i]->type;
     struct ir_operation *steady = ir_build(&inner, OP_FOR, 3 + count, values, count, types);
@@ -413,12 +405,12 @@ static void rotate(struct rotation *r)
     struct ir_builder body = {.module = builder.module, .block = steady->regions[0], .at = loop->at};
     build_steady(r, &body, steady->regions[0]);
     /* the last iteration's second stage */
-    map = new_map(r);
-    map_crossing(r, map, steady->results);
-    clone_part(r, &inner, map, LATER);
+    again = remake_open(r->context->arena, r->function, r->loop);
+    map_crossing(r, &again, steady->results);
+    clone_part(r, &inner, &again, LATER);
     int next = r->crossing.count;
     for (int i = 0; i < loop->result_count; i++)
-        values[i] = i == r->accumulator ? mapped(map, r->second_wait->results[0]) : steady->results[next++];
+        values[i] = i == r->accumulator ? remake_find(&again, r->second_wait->results[0]) : steady->results[next++];
     inner.at = loop->at;
     ir_build(&inner, OP_YIELD, loop->result_count, values, 0, NULL);
     for (int i = 0; i < loop->result_count; i++)
@@ -442,7 +434,6 @@ static void visit(struct ir_operation *op, void *data)
     struct rotation r = {.context = v->context, .function = v->function, .loop = op};
     if (op->opcode != OP_FOR || ir_number(op, IR_ATTRIBUTE_MULTIPLY, 0) || v->rotated == op->block)
         return;
-    r.value_count = v->function->next_value_id;
     if (!find_products(&r) || !is_chain(&r))
         return;
     if (v->obstacle) {

@@ -2,17 +2,19 @@
  * it, and the waits for both. */
 #include "base/plant.h"
 #include "ir/facts/layout_rules.h"
+#include "passes/base/remake.h"
+#include "passes/loops/iteration.h"
 #include "passes/loops/prefetch_copies.h"
 #include "passes/base/rewrite.h"
 
 /* Indexes of an iteration to come: the loop's variable then, and the same kept inside the loop's range for places that
  * are known to lie inside the view; 64-bit copies of both for indexes that are the variable itself, as the sum may pass
  * what the variable's element holds. */
-struct ahead {
-    struct ir_block *body;                /* whose operations are made again */
-    struct ir_value *variable;            /* as the body calls it */
-    struct ir_value *free[2], *inside[2]; /* narrow, wide */
-    struct ir_value **map[2];             /* what was made again, by old id: free, inside */
+enum bound { FREE, INSIDE };
+struct indexes_ahead {
+    struct ir_value *variable; /* as the body calls it */
+    struct remake again[2];    /* by bound */
+    struct ir_value *wide[2];
 };
 struct emitter {
     struct pass_context *context;
@@ -31,11 +33,11 @@ static struct ir_value *constant_i32(struct ir_builder *builder, int64_t number)
 
 /* ---- values of other iterations ---- */
 
-static bool depends(const struct ahead *ahead, const struct ir_value *value)
+static bool depends(const struct indexes_ahead *ahead, const struct ir_value *value)
 {
     if (value == ahead->variable)
         return true;
-    if (!ir_block_holds(ahead->body, value->block) || !value->definition)
+    if (!ir_is_inside(value, ahead->again[0].loop) || !value->definition)
         return false;
     for (int i = 0; i < value->definition->operand_count; i++)
         if (depends(ahead, value->definition->operands[i]))
@@ -43,47 +45,26 @@ static bool depends(const struct ahead *ahead, const struct ir_value *value)
     return false;
 }
 
+static struct ir_value *index_ahead(const struct indexes_ahead *ahead, struct ir_builder *builder,
+                                    struct ir_value *index, enum bound bound)
+{
+    return index == ahead->variable ? ahead->wide[bound] : remake_value(&ahead->again[bound], builder, index);
+}
+
 /* A load keeps its proofs: it reads for an iteration of the loop, whatever its result is for. */
-static struct ir_value *make_again(struct ahead *ahead, struct ir_builder *builder, struct ir_value *value, bool inside)
+static void open_ahead(const struct emitter *e, const struct ir_operation *loop, struct indexes_ahead *ahead)
 {
-    inside |= value->definition && value->definition->opcode == OP_LOAD && !PLANTED(copies_read_tables_past_the_loop);
-    struct ir_value **map = ahead->map[inside];
-    if (value == ahead->variable)
-        return inside ? ahead->inside[0] : ahead->free[0];
-    if (!ir_block_holds(ahead->body, value->block))
-        return value;
-    if (map[value->id])
-        return map[value->id];
-    for (int i = 0; i < value->definition->operand_count; i++) {
-        struct ir_value *operand = value->definition->operands[i];
-        struct ir_value *again = make_again(ahead, builder, operand, inside);
-        if (again != operand)
-            map[operand->id] = again;
-    }
-    ir_clone(builder, value->definition, map);
-    return map[value->id];
-}
-
-static struct ir_value *index_ahead(struct ahead *ahead, struct ir_builder *builder, struct ir_value *index,
-                                    bool inside)
-{
-    if (index == ahead->variable)
-        return inside ? ahead->inside[1] : ahead->free[1];
-    return make_again(ahead, builder, index, inside);
-}
-
-static struct ahead open_ahead(const struct emitter *e, struct ir_block *body)
-{
-    struct ahead ahead = {.body = body, .variable = body->arguments.data[0]};
+    ahead->variable = loop->regions[0]->arguments.data[0];
     for (int i = 0; i < 2; i++)
-        ahead.map[i] = ARENA_ARRAY(e->context->arena, struct ir_value *, e->function->next_value_id);
-    return ahead;
+        ahead->again[i] = remake_open(e->context->arena, e->function, loop);
+    if (!PLANTED(copies_read_tables_past_the_loop))
+        ahead->again[FREE].loads = &ahead->again[INSIDE];
 }
 
-static void set_all(struct ahead *ahead, struct ir_value *variable)
+static void set_variable(struct indexes_ahead *ahead, enum bound bound, struct ir_value *narrow, struct ir_value *wide)
 {
-    for (int i = 0; i < 2; i++)
-        ahead->free[i] = ahead->inside[i] = variable;
+    remake_set(&ahead->again[bound], ahead->variable, narrow);
+    ahead->wide[bound] = wide;
 }
 
 /* ---- copies ---- */
@@ -119,14 +100,14 @@ static const struct ir_type *tile_type(const struct ir_access *access, const str
 }
 
 /* The operands of a copy for another iteration, all but the buffer; returns their number. */
-static int source_operands(struct ahead *ahead, struct ir_builder *builder, const struct ir_operation *copy,
+static int source_operands(struct indexes_ahead *ahead, struct ir_builder *builder, const struct ir_operation *copy,
                            const struct ir_access *access, struct ir_value **operands)
 {
     int64_t proven = ir_number(copy, IR_ATTRIBUTE_INSIDE, 0);
-    operands[0] = make_again(ahead, builder, access->view, depends(ahead, access->view));
+    operands[0] = remake_value(&ahead->again[depends(ahead, access->view) ? INSIDE : FREE], builder, access->view);
     for (int d = 0; d < access->rank; d++) {
         bool inside = (proven >> d & 1) || operands[0] != access->view || access->index[d]->type->rank;
-        operands[1 + d] = index_ahead(ahead, builder, access->index[d], inside);
+        operands[1 + d] = index_ahead(ahead, builder, access->index[d], inside ? INSIDE : FREE);
     }
     return 1 + access->rank;
 }
@@ -147,7 +128,7 @@ static void store_tile(struct ir_builder *builder, struct ir_value *tile, struct
 }
 
 /* Starts a copy to the slot; without cp.async it is in registers until store_tile. */
-static struct ir_value *start_copy(const struct emitter *e, struct ahead *ahead, struct ir_builder *builder,
+static struct ir_value *start_copy(const struct emitter *e, struct indexes_ahead *ahead, struct ir_builder *builder,
                                    const struct pipelined_copy *copy, struct ir_value *index)
 {
     struct ir_access access;
@@ -188,30 +169,10 @@ static void build_commit(struct ir_builder *builder, bool asynchronous)
 
 /* ---- the loop ---- */
 
-static struct ir_value *times(struct ir_builder *builder, struct ir_value *step, int64_t count)
-{
-    int64_t number;
-    if (ir_constant_integer(step, &number))
-        return ir_constant_int(builder, step->type, number * count);
-    return ir_binary(builder, OP_MUL, step, ir_constant_int(builder, step->type, count));
-}
-
-static bool goes_down(const struct ir_operation *loop)
-{
-    int64_t step;
-    return ir_constant_integer(loop->operands[2], &step) && step < 0;
-}
-
-/* variable + count * step is still an iteration: variable < upper - count * step, which does not wrap. */
-static struct ir_value *still_runs(struct ir_builder *builder, const struct ir_operation *loop,
-                                   struct ir_value *variable, struct ir_value *last)
-{
-    return ir_compare(builder, goes_down(loop) ? IR_PREDICATE_GT : IR_PREDICATE_LT, variable, last);
-}
-
+/* variable + count * step is still an iteration where variable comes before upper - count * step, which does not wrap. */
 static struct ir_value *last_of(struct ir_builder *builder, const struct ir_operation *loop, int64_t count)
 {
-    return count ? ir_binary(builder, OP_SUB, loop->operands[1], times(builder, loop->operands[2], count))
+    return count ? ir_binary(builder, OP_SUB, loop->operands[1], iteration_steps(builder, loop->operands[2], count))
                  : loop->operands[1];
 }
 
@@ -222,11 +183,16 @@ static void build_prologue(struct emitter *e, struct ir_operation *loop)
         int d = filled / e->plan->parts, part = filled % e->plan->parts;
         struct ir_builder builder = rewrite_before(loop);
         struct ir_value *lower = loop->operands[0];
-        struct ir_value *some = still_runs(&builder, loop, lower, last_of(&builder, loop, d));
+        struct ir_value *some = iteration_comes(&builder, loop, lower, last_of(&builder, loop, d));
         struct ir_operation *branch = ir_build(&builder, OP_IF, 1, &some, 0, NULL);
         struct ir_builder inner = {.module = builder.module, .block = branch->regions[0], .at = loop->at};
-        struct ahead ahead = open_ahead(e, loop->regions[0]);
-        set_all(&ahead, d ? ir_binary(&inner, OP_ADD, lower, times(&inner, loop->operands[2], d)) : lower);
+        struct indexes_ahead ahead;
+        open_ahead(e, loop, &ahead);
+        struct ir_value *variable = lower;
+        if (d)
+            variable = ir_binary(&inner, OP_ADD, lower, iteration_steps(&inner, loop->operands[2], d));
+        set_variable(&ahead, FREE, variable, variable);
+        set_variable(&ahead, INSIDE, variable, variable);
         struct ir_value *slot = constant_i32(&inner, filled);
         for (int c = 0; c < e->plan->copies.count; c++) {
             struct pipelined_copy *copy = &e->plan->copies.data[c];
@@ -275,26 +241,28 @@ static void read_from(struct ir_value *buffer, struct ir_value *slot, const stru
 }
 
 /* Indexes of the iteration that comes `count` after this one. */
-static void plan_ahead(struct emitter *e, struct ir_builder *builder, int count, struct ahead *ahead)
+static void plan_ahead(struct emitter *e, struct ir_builder *builder, int count, struct indexes_ahead *ahead)
 {
     struct ir_operation *loop = e->loop;
     const struct ir_type *wide = ir_type_scalar(e->types, IR_INDEX);
-    set_all(ahead, ahead->variable);
+    struct ir_value *variable = ahead->variable, *free = variable, *inside = variable;
+    struct ir_value *by = NULL, *runs = NULL, *lower = loop->operands[0];
     if (count) {
-        struct ir_value *by = times(builder, loop->operands[2], count), *lower = loop->operands[0];
-        struct ir_value *runs = still_runs(builder, loop, ahead->variable, e->last[count % 2]);
-        ahead->free[0] = ir_binary(builder, OP_ADD, ahead->variable, by);
-        ahead->inside[0] = ir_select(builder, runs, ahead->free[0], lower);
-        ahead->free[1] = ahead->free[0];
-        ahead->inside[1] = ahead->inside[0];
-        if (ahead->variable->type == wide)
-            return;
-        struct ir_value *variable = ir_cast(builder, ahead->variable, IR_INDEX);
-        ahead->free[1] = ir_binary(builder, OP_ADD, variable, ir_cast(builder, by, IR_INDEX));
-        ahead->inside[1] = ir_select(builder, runs, ahead->free[1], ir_cast(builder, lower, IR_INDEX));
-    } else if (ahead->variable->type != wide) {
-        ahead->free[1] = ahead->inside[1] = ir_cast(builder, ahead->variable, IR_INDEX);
+        by = iteration_steps(builder, loop->operands[2], count);
+        runs = iteration_comes(builder, loop, variable, e->last[count % 2]);
+        free = ir_binary(builder, OP_ADD, variable, by);
+        inside = ir_select(builder, runs, free, lower);
     }
+    struct ir_value *wide_free = free, *wide_inside = inside;
+    if (variable->type != wide) {
+        wide_free = wide_inside = ir_cast(builder, variable, IR_INDEX);
+        if (count) {
+            wide_free = ir_binary(builder, OP_ADD, wide_free, ir_cast(builder, by, IR_INDEX));
+            wide_inside = ir_select(builder, runs, wide_free, ir_cast(builder, lower, IR_INDEX));
+        }
+    }
+    set_variable(ahead, FREE, free, wide_free);
+    set_variable(ahead, INSIDE, inside, wide_inside);
 }
 
 /* Where copies start: behind the first product, whose fragments are then on their way before addresses are computed;
@@ -327,7 +295,8 @@ static void build_part(struct emitter *e, int part, struct ir_operation *first, 
 {
     struct ir_block *body = e->loop->regions[0];
     struct ir_builder top = {.module = e->function->module, .block = body, .before = first, .at = e->loop->at};
-    struct ahead ahead = open_ahead(e, body);
+    struct indexes_ahead ahead;
+    open_ahead(e, e->loop, &ahead);
     build_wait(&top, e->plan->asynchronous, e->plan->slots - 2);
     if (part > 0) {
         struct ir_value *read = e->read;

@@ -35,7 +35,9 @@
 
 #include "passes/base/pass.h"
 #include "passes/layout/product_layout.h"
+#include "passes/base/remake.h"
 #include "passes/base/rewrite.h"
+#include "passes/loops/iteration.h"
 
 enum { STEP = 16, MOST_REGISTERS = 200, PRODUCTS = 4, FRAGMENTS = 2 * PRODUCTS };
 
@@ -64,7 +66,7 @@ struct part {
     int steps, done;       /* of its groups together; already built */
     struct ir_value *slot; /* that its products read */
 };
-struct ahead {
+struct fragments_ahead {
     struct pass_context *context;
     struct ir_function *function;
     struct ir_operation *loop;
@@ -87,7 +89,7 @@ static struct ir_operation *slot_behind(const struct ir_value *buffer)
     return op && op->opcode == OP_SLOT ? op : NULL;
 }
 
-static bool is_product(const struct ahead *a, const struct ir_operation *op)
+static bool is_product(const struct fragments_ahead *a, const struct ir_operation *op)
 {
     for (int i = 0; i < a->products.count; i++)
         if (a->products.data[i].dot == op)
@@ -96,7 +98,7 @@ static bool is_product(const struct ahead *a, const struct ir_operation *op)
 }
 
 /* Nobody but products reads what the name names; where there are parts, copies of a later one write it. */
-static bool is_read_by_products_alone(const struct ahead *a, const struct ir_value *buffer)
+static bool is_read_by_products_alone(const struct fragments_ahead *a, const struct ir_value *buffer)
 {
     for (const struct ir_use *use = buffer->uses; use; use = use->next) {
         const struct ir_operation *user = use->user;
@@ -108,20 +110,20 @@ static bool is_read_by_products_alone(const struct ahead *a, const struct ir_val
     return true;
 }
 
-static bool fails(struct ahead *a, const char *problem)
+static bool fails(struct fragments_ahead *a, const char *problem)
 {
     a->problem = problem;
     return false;
 }
 
-static struct ir_operation *first_product(const struct ahead *a)
+static struct ir_operation *first_product(const struct fragments_ahead *a)
 {
     return a->products.count ? a->products.data[0].dot : NULL;
 }
 
 /* ---- what the loop holds ---- */
 
-static bool add_wait(struct ahead *a, struct ir_operation *wait)
+static bool add_wait(struct fragments_ahead *a, struct ir_operation *wait)
 {
     struct part part = {.wait = wait, .barrier = wait->next};
     if (!part.barrier || part.barrier->opcode != OP_BARRIER)
@@ -130,7 +132,7 @@ static bool add_wait(struct ahead *a, struct ir_operation *wait)
     return true;
 }
 
-static bool add_done(struct ahead *a, struct ir_operation *wait)
+static bool add_done(struct fragments_ahead *a, struct ir_operation *wait)
 {
     for (int i = 0; i < a->products.count; i++)
         if (wait->result_count == 1 && a->products.data[i].dot->results[0] == wait->operands[0] &&
@@ -142,7 +144,7 @@ static bool add_done(struct ahead *a, struct ir_operation *wait)
 }
 
 /* The loop's operations: parts that begin with a wait and a barrier, products, copies, and what is pure. */
-static bool find_operations(struct ahead *a)
+static bool find_operations(struct fragments_ahead *a)
 {
     struct ir_block *body = a->loop->regions[0];
     if (!body->first || body->first->opcode != OP_CP_WAIT)
@@ -185,7 +187,7 @@ static struct ir_value *result_of(const struct product *product)
 static bool is_used_once(const struct ir_value *value) { return value->uses && !value->uses->next; }
 
 /* The sum comes round the loop or from a product, and goes to one or round the loop; nothing else is done with it. */
-static bool goes_round(const struct ahead *a, const struct product *product)
+static bool goes_round(const struct fragments_ahead *a, const struct product *product)
 {
     const struct ir_block *body = a->loop->regions[0];
     const struct ir_value *sum = product->dot->operands[2], *result = result_of(product);
@@ -198,7 +200,7 @@ static bool goes_round(const struct ahead *a, const struct product *product)
     return from && (user == ir_terminator(body) || (is_product(a, user) && result->uses->index == 2));
 }
 
-static bool reads_rings(struct ahead *a)
+static bool reads_rings(struct fragments_ahead *a)
 {
     const struct ir_block *body = a->loop->regions[0];
     for (int i = 0; i < a->products.count; i++) {
@@ -227,7 +229,7 @@ static bool reads_rings(struct ahead *a)
 /* ---- groups ---- */
 
 /* The fragment of one step that the product's factor is; NULL type: the product cannot be done in steps. */
-static struct fragment fragment_of(struct ahead *a, struct product *product, int factor)
+static struct fragment fragment_of(struct fragments_ahead *a, struct product *product, int factor)
 {
     struct ir_context *types = a->function->module->context;
     struct layout_table *table = ir_context_layouts(types);
@@ -248,7 +250,7 @@ static struct fragment fragment_of(struct ahead *a, struct product *product, int
 }
 
 /* The sum of one is not the other's, directly or by way of others. */
-static bool is_behind(const struct ahead *a, const struct product *product, const struct product *other)
+static bool is_behind(const struct fragments_ahead *a, const struct product *product, const struct product *other)
 {
     for (int i = a->products.count - 1; i >= 0 && product != other; i--)
         if (product->dot->operands[2] == result_of(&a->products.data[i]))
@@ -256,7 +258,7 @@ static bool is_behind(const struct ahead *a, const struct product *product, cons
     return product == other;
 }
 
-static bool can_join(const struct ahead *a, const struct group *group, const struct product *product)
+static bool can_join(const struct fragments_ahead *a, const struct group *group, const struct product *product)
 {
     if (group->part != product->part || group->steps != product->steps)
         return false;
@@ -283,7 +285,7 @@ static int group_registers(const struct group *group)
     return registers;
 }
 
-static bool make_groups(struct ahead *a)
+static bool make_groups(struct fragments_ahead *a)
 {
     int sums = 0, most = 0;
     for (int i = 0; i < a->products.count; i++) {
@@ -312,7 +314,7 @@ static bool make_groups(struct ahead *a)
            fails(a, "accumulators and two steps of fragments take more registers than there are");
 }
 
-static bool can_read_ahead(struct ahead *a)
+static bool can_read_ahead(struct fragments_ahead *a)
 {
     if (!find_operations(a))
         return false;
@@ -330,23 +332,19 @@ static bool can_read_ahead(struct ahead *a)
 /* ---- building ---- */
 
 /* The factor as the product names it, of the slot `index`. */
-static struct ir_value *name_factor(struct ir_builder *builder, const struct ir_value *buffer, struct ir_value *index)
+static struct ir_value *name_factor(const struct fragments_ahead *a, struct ir_builder *builder,
+                                    struct ir_value *factor, struct ir_value *index)
 {
-    const struct ir_operation *op = buffer->definition;
-    bool direct = op->opcode == OP_SLOT;
-    struct ir_value *operands[2] = {direct ? op->operands[0] : name_factor(builder, op->operands[0], index), index};
-    struct ir_value *named = ir_build_value(builder, op->opcode, buffer->type, op->operand_count, operands);
-    const struct ir_attribute *order = ir_attribute(op, IR_ATTRIBUTE_PERMUTATION);
-    if (order)
-        ir_set_list(named->definition, IR_ATTRIBUTE_PERMUTATION, order->count, order->list);
-    return named;
+    struct remake again = remake_open(a->context->arena, a->function, a->loop);
+    remake_set(&again, slot_behind(factor)->operands[1], index);
+    return remake_value(&again, builder, factor);
 }
 
-static void name_factors(const struct group *group, struct ir_builder *builder, struct ir_value *index,
-                         struct ir_value **factors)
+static void name_factors(const struct fragments_ahead *a, const struct group *group, struct ir_builder *builder,
+                         struct ir_value *index, struct ir_value **factors)
 {
     for (int i = 0; i < group->fragments; i++)
-        factors[i] = name_factor(builder, group->fragment[i].factor, index);
+        factors[i] = name_factor(a, builder, group->fragment[i].factor, index);
 }
 
 static void read_step(const struct group *group, struct ir_builder *builder, struct ir_value *const *factors, int step,
@@ -373,20 +371,13 @@ static struct ir_value *multiply(const struct product *product, struct ir_builde
     return result;
 }
 
-static struct ir_value *still_runs(const struct ahead *a, struct ir_builder *builder, struct ir_value *variable,
-                                   struct ir_value *upper)
-{
-    int64_t step;
-    bool down = ir_constant_integer(a->loop->operands[2], &step) && step < 0;
-    return ir_compare(builder, down ? IR_PREDICATE_GT : IR_PREDICATE_LT, variable, upper);
-}
-
 /* The first iteration's, when there is one: else nobody has written the slot. */
-static void read_first(const struct ahead *a, struct ir_builder *before, struct ir_value **fragments)
+static void read_first(const struct fragments_ahead *a, struct ir_builder *before, struct ir_value **fragments)
 {
     const struct group *group = &a->groups.data[0];
     const struct ir_type *types[FRAGMENTS];
-    struct ir_value *factors[FRAGMENTS], *some = still_runs(a, before, a->loop->operands[0], a->loop->operands[1]);
+    struct ir_value *factors[FRAGMENTS],
+        *some = iteration_comes(before, a->loop, a->loop->operands[0], a->loop->operands[1]);
     for (int i = 0; i < group->fragments; i++)
         types[i] = group->fragment[i].type;
     struct ir_operation *branch = ir_build(before, OP_IF, 1, &some, group->fragments, types);
@@ -394,7 +385,7 @@ static void read_first(const struct ahead *a, struct ir_builder *before, struct 
     ir_set_number(ir_build(&inner, OP_CP_WAIT, 0, NULL, 0, NULL), IR_ATTRIBUTE_PENDING,
                   ir_number(a->parts.data[0].wait, IR_ATTRIBUTE_PENDING, 0));
     ir_build(&inner, OP_BARRIER, 0, NULL, 0, NULL);
-    name_factors(group, &inner, a->loop->operands[a->read + 2], factors);
+    name_factors(a, group, &inner, a->loop->operands[a->read + 2], factors);
     read_step(group, &inner, factors, 0, fragments);
     ir_build(&inner, OP_YIELD, group->fragments, fragments, 0, NULL);
     struct ir_builder other = {.module = before->module, .block = branch->regions[1], .at = a->loop->at};
@@ -420,7 +411,7 @@ struct building {
 };
 
 /* The part is over but for its last products: what follows waits for its own copies. */
-static void enter_part(const struct ahead *a, struct part *from, const struct part *to)
+static void enter_part(const struct fragments_ahead *a, struct part *from, const struct part *to)
 {
     struct ir_operation *yield = ir_terminator(a->loop->regions[0]);
     move_copies(from, yield, from->copies.count);
@@ -430,20 +421,20 @@ static void enter_part(const struct ahead *a, struct part *from, const struct pa
 }
 
 /* Factors of the group behind this one; behind the last, those of the next iteration. */
-static void name_following(const struct ahead *a, struct building *b, int number)
+static void name_following(const struct fragments_ahead *a, struct building *b, int number)
 {
     const struct ir_block *body = a->loop->regions[0];
     const struct group *group = &a->groups.data[(number + 1) % a->groups.count];
     struct ir_value *slot = a->parts.data[group->part].slot;
     if (number + 1 == a->groups.count) {
-        struct ir_value *more = still_runs(a, &b->builder, body->arguments.data[0], b->last);
+        struct ir_value *more = iteration_comes(&b->builder, a->loop, body->arguments.data[0], b->last);
         slot = ir_select(&b->builder, more, ir_terminator(body)->operands[a->read - 1],
                          a->parts.data[a->parts.count - 1].slot);
     }
-    name_factors(group, &b->builder, slot, b->following);
+    name_factors(a, group, &b->builder, slot, b->following);
 }
 
-static void build_group(struct ahead *a, struct building *b, int number)
+static void build_group(struct fragments_ahead *a, struct building *b, int number)
 {
     struct group *group = &a->groups.data[number];
     struct ir_operation *yield = ir_terminator(a->loop->regions[0]);
@@ -473,7 +464,7 @@ static void build_group(struct ahead *a, struct building *b, int number)
         ir_replace_uses(result_of(&a->products.data[group->first + i]), sums[i]);
 }
 
-static void prefetch_fragments(struct ahead *a)
+static void prefetch_fragments(struct fragments_ahead *a)
 {
     struct building b = {0};
     struct ir_builder before = rewrite_before(a->loop);
@@ -489,7 +480,7 @@ static void prefetch_fragments(struct ahead *a)
     b.builder.at = first_product(a)->at;
     for (int i = 0; i < carried; i++)
         b.fragments[i] = body->arguments.data[body->arguments.count - carried + i];
-    name_factors(&a->groups.data[0], &b.builder, a->parts.data[0].slot, b.factors);
+    name_factors(a, &a->groups.data[0], &b.builder, a->parts.data[0].slot, b.factors);
     for (int i = 0; i < a->groups.count; i++)
         build_group(a, &b, i);
     for (int i = 0; i < carried; i++)
@@ -514,7 +505,7 @@ bool pass_prefetch_fragments(struct ir_function *function, struct pass_context *
     bool changed = false;
     ir_walk(function->body, collect, &search);
     for (int i = 0; i < search.loops.count; i++) {
-        struct ahead a = {.context = context, .function = function, .loop = search.loops.data[i]};
+        struct fragments_ahead a = {.context = context, .function = function, .loop = search.loops.data[i]};
         bool can = can_read_ahead(&a);
         if (!can && a.problem)
             pass_remark(context, first_product(&a)->at, "fragments of this product are not read an iteration ahead: %s",

@@ -47,8 +47,4 @@ void prefetch_emit(struct prefetch *schedule);
 /* Iterations together (prefetch_loads_together.c): whether the loop can be written so, and the writing. */
 bool prefetch_can_be_together(const struct prefetch *schedule, int iterations);
 void prefetch_emit_together(struct prefetch *schedule);
-/* What a value of the block is in another iteration: the map holds the variable, carried values and loads of that
- * iteration by id; values from `ids` on, and from outside, stay. */
-struct ir_value *prefetch_make_again(const struct ir_block *block, struct ir_builder *builder, struct ir_value **map,
-                                     struct ir_value *value, int ids);
 #endif

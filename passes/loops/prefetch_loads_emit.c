@@ -6,7 +6,9 @@
  *     loads    of each load at distance d: its results for the iterations i … i + d - 1
  * Each yields what the next place holds, the last one something new. */
 #include "base/plant.h"
+#include "passes/base/remake.h"
 #include "passes/base/rewrite.h"
+#include "passes/loops/iteration.h"
 #include "passes/loops/prefetch_loads.h"
 
 struct state {
@@ -22,48 +24,18 @@ struct emission {
     struct ir_value **exists; /* [k] of while loops */
     struct ir_value ***ahead; /* [load][k] */
     bool *met;                /* by value id: its needs are among the states */
-    int ids;                  /* of values before anything is built */
 };
 
 /* ---- values of other iterations ---- */
 
-struct ir_value *prefetch_make_again(const struct ir_block *block, struct ir_builder *builder, struct ir_value **map,
-                                     struct ir_value *value, int ids)
-{
-    if (value->id >= ids || !ir_block_holds(block, value->block))
-        return value;
-    if (map[value->id])
-        return map[value->id];
-    const struct ir_operation *op = value->definition;
-    for (int i = 0; i < op->operand_count; i++) {
-        struct ir_value *operand = op->operands[i], *again = prefetch_make_again(block, builder, map, operand, ids);
-        if (again != operand)
-            map[operand->id] = again;
-    }
-    ir_clone(builder, op, map);
-    return map[value->id];
-}
-
-static struct ir_value **new_map(const struct emission *e)
-{
-    return ARENA_ARRAY(e->s->context->arena, struct ir_value *, e->ids);
-}
-
 static bool is_for(const struct emission *e) { return e->loop->opcode == OP_FOR; }
-
-static struct ir_value *step_times(struct ir_builder *builder, struct ir_value *step, int count)
-{
-    int64_t number;
-    if (ir_constant_integer(step, &number))
-        return ir_constant_int(builder, step->type, number * count);
-    return count == 1 ? step : ir_binary(builder, OP_MUL, step, ir_constant_int(builder, step->type, count));
-}
 
 /* The variable `count` iterations after `variable`. */
 static struct ir_value *variable_after(const struct emission *e, struct ir_builder *builder, struct ir_value *variable,
                                        int count)
 {
-    return count ? ir_binary(builder, OP_ADD, variable, step_times(builder, e->loop->operands[2], count)) : variable;
+    return count ? ir_binary(builder, OP_ADD, variable, iteration_steps(builder, e->loop->operands[2], count))
+                 : variable;
 }
 
 /* Whether the iteration `count` after `variable`, which is one itself, comes: the distance to the end is positive, so
@@ -73,26 +45,30 @@ static struct ir_value *comes_after(const struct emission *e, struct ir_builder 
 {
     struct ir_value *upper = e->loop->operands[1], *step = e->loop->operands[2];
     enum ir_element element = ir_element_info[variable->type->element].bits == 64 ? IR_U64 : IR_U32;
-    int64_t number;
-    bool down = ir_constant_integer(step, &number) && number < 0;
+    bool down = iteration_goes_down(e->loop);
     struct ir_value *left = down ? ir_binary(builder, OP_SUB, variable, upper)
                                  : ir_binary(builder, OP_SUB, upper, variable);
     bool turned = down && !PLANTED(schedule_counts_down_as_up);
-    struct ir_value *distance = step_times(builder, step, turned ? -count : count);
+    struct ir_value *distance = iteration_steps(builder, step, turned ? -count : count);
     enum ir_predicate predicate = PLANTED(schedule_loads_beyond_end) ? IR_PREDICATE_GE : IR_PREDICATE_GT;
     return ir_compare(builder, predicate, ir_cast(builder, left, element), ir_cast(builder, distance, element));
 }
 
-/* A map for the iteration i + k of the new loop. */
-static struct ir_value **map_of(const struct emission *e, struct ir_builder *builder, int k)
+static void map_states(const struct emission *e, const struct remake *again, int k)
 {
-    struct ir_value **map = new_map(e);
-    const struct ir_block *body = e->body;
     for (int i = 0; i < e->states.count; i++)
-        map[body->arguments.data[e->states.data[i].argument]->id] = e->states.data[i].at[k];
+        remake_set(again, e->body->arguments.data[e->states.data[i].argument], e->states.data[i].at[k]);
+}
+
+/* For the iteration i + k of the new loop. */
+static struct remake map_of(const struct emission *e, struct ir_builder *builder, int k)
+{
+    struct remake again = remake_open(e->s->context->arena, e->s->function, e->loop);
+    struct ir_value *variable = e->body->arguments.data[0];
+    map_states(e, &again, k);
     if (is_for(e) && k)
-        map[body->arguments.data[0]->id] = variable_after(e, builder, body->arguments.data[0], k);
-    return map;
+        remake_set(&again, variable, variable_after(e, builder, variable, k));
+    return again;
 }
 
 /* ---- states ---- */
@@ -119,7 +95,7 @@ static void need(struct emission *e, const struct ir_value *value, const struct 
 static void find_states(struct emission *e)
 {
     const struct ir_operation *yield = ir_terminator(e->body);
-    e->met = ARENA_ARRAY(e->s->context->arena, bool, e->ids);
+    e->met = ARENA_ARRAY(e->s->context->arena, bool, e->s->function->next_value_id);
     for (int i = 0; i < e->s->loads.count; i++)
         for (int k = 0; e->s->loads.data[i].distance && k < e->s->loads.data[i].load->operand_count; k++)
             need(e, e->s->loads.data[i].load->operands[k], e->body);
@@ -130,22 +106,21 @@ static void find_states(struct emission *e)
 }
 
 /* The states of the iteration after the one that the map is of. */
-static void next_states(const struct emission *e, struct ir_builder *builder, struct ir_value **map, int k)
+static void next_states(const struct emission *e, struct ir_builder *builder, const struct remake *again, int k)
 {
     const struct ir_operation *yield = ir_terminator(e->body);
     for (int i = 0; i < e->states.count; i++)
-        e->states.data[i].at[k] = prefetch_make_again(e->body, builder, map,
-                                                      yield->operands[e->states.data[i].argument - is_for(e)], e->ids);
+        e->states.data[i].at[k] = remake_value(again, builder, yield->operands[e->states.data[i].argument - is_for(e)]);
 }
 
 /* A while's condition for the states [k]. */
 static struct ir_value *test_again(const struct emission *e, struct ir_builder *builder, int k)
 {
     const struct ir_block *test = e->loop->regions[0];
-    struct ir_value **map = new_map(e);
+    struct remake again = remake_open(e->s->context->arena, e->s->function, e->loop);
     for (int i = 0; i < e->states.count; i++)
-        map[test->arguments.data[e->states.data[i].argument]->id] = e->states.data[i].at[k];
-    return prefetch_make_again(test, builder, map, ir_terminator(test)->operands[0], e->ids);
+        remake_set(&again, test->arguments.data[e->states.data[i].argument], e->states.data[i].at[k]);
+    return remake_value(&again, builder, ir_terminator(test)->operands[0]);
 }
 
 /* ---- loads ---- */
@@ -156,7 +131,7 @@ struct group {
 };
 
 static void build_group(const struct emission *e, struct ir_builder *builder, struct ir_value *condition,
-                        const struct group *group, struct ir_value **map, struct ir_value **results)
+                        const struct group *group, const struct remake *again, struct ir_value **results)
 {
     int count = group->loads.count;
     const struct ir_type **types = ARENA_ARRAY(e->s->context->arena, const struct ir_type *, count + 1);
@@ -167,7 +142,7 @@ static void build_group(const struct emission *e, struct ir_builder *builder, st
     struct ir_builder inner = {.module = builder->module, .block = branch->regions[0], .at = builder->at};
     for (int i = 0; i < count; i++) {
         struct ir_operation *load = e->s->loads.data[group->loads.data[i]].load;
-        values[i] = prefetch_make_again(e->body, &inner, map, load->results[0], e->ids);
+        values[i] = remake_value(again, &inner, load->results[0]);
     }
     ir_build(&inner, OP_YIELD, count, values, 0, NULL);
     struct ir_builder other = {.module = builder->module, .block = branch->regions[1], .at = builder->at};
@@ -192,11 +167,8 @@ static void take_all(const struct emission *e, struct group *group, int least, i
 
 static struct ir_value *first_comes(const struct emission *e, struct ir_builder *builder)
 {
-    int64_t step;
-    if (!is_for(e))
-        return test_again(e, builder, 0);
-    bool down = ir_constant_integer(e->loop->operands[2], &step) && step < 0;
-    return ir_compare(builder, down ? IR_PREDICATE_GT : IR_PREDICATE_LT, e->loop->operands[0], e->loop->operands[1]);
+    return is_for(e) ? iteration_comes(builder, e->loop, e->loop->operands[0], e->loop->operands[1])
+                     : test_again(e, builder, 0);
 }
 
 /* Loads of the iterations 0 … D - 1, states of 0 … D, and which of these come. */
@@ -209,12 +181,12 @@ static void build_prologue(struct emission *e)
     for (int i = 0; i < e->states.count; i++)
         e->states.data[i].at[0] = e->loop->operands[e->states.data[i].argument + (is_for(e) ? 2 : 0)];
     for (int n = 0; n < s->distance; n++) {
-        struct ir_value *comes = n ? NULL : first_comes(e, &builder), **map = new_map(e);
-        for (int i = 0; i < e->states.count; i++)
-            map[e->body->arguments.data[e->states.data[i].argument]->id] = e->states.data[i].at[n];
+        struct ir_value *comes = n ? NULL : first_comes(e, &builder);
+        struct remake again = remake_open(e->s->context->arena, e->s->function, e->loop);
+        map_states(e, &again, n);
         if (is_for(e)) {
             struct ir_value *lower = e->loop->operands[0];
-            map[e->body->arguments.data[0]->id] = variable_after(e, &builder, lower, n);
+            remake_set(&again, e->body->arguments.data[0], variable_after(e, &builder, lower, n));
             if (n)
                 comes = ir_binary(&builder, OP_AND, e->exists[0], comes_after(e, &builder, lower, n));
         } else if (n) {
@@ -222,15 +194,15 @@ static void build_prologue(struct emission *e)
         }
         e->exists[n] = comes;
         take_all(e, &group, n + 1, s->distance, true);
-        build_group(e, &builder, comes, &group, map, results);
+        build_group(e, &builder, comes, &group, &again, results);
         for (int i = 0; i < group.loads.count; i++)
             e->ahead[group.loads.data[i]][n] = results[i];
-        map = new_map(e); /* what is made under the condition is not seen here */
-        for (int i = 0; i < e->states.count; i++)
-            map[e->body->arguments.data[e->states.data[i].argument]->id] = e->states.data[i].at[n];
+        /* what is made under the condition is not seen here */
+        again = remake_open(e->s->context->arena, e->s->function, e->loop);
+        map_states(e, &again, n);
         if (is_for(e))
-            map[e->body->arguments.data[0]->id] = variable_after(e, &builder, e->loop->operands[0], n);
-        next_states(e, &builder, map, n + 1);
+            remake_set(&again, e->body->arguments.data[0], variable_after(e, &builder, e->loop->operands[0], n));
+        next_states(e, &builder, &again, n + 1);
         if (!is_for(e))
             e->exists[n + 1] = ir_binary(&builder, OP_AND, comes, test_again(e, &builder, n + 1));
     }
@@ -260,7 +232,6 @@ static void carry(struct emission *e)
     bool counted = is_for(e);
     e->loop = rewrite_carry(arena, e->loop, initial.count, initial.data, names.data);
     e->body = e->loop->regions[counted ? 0 : 1];
-    e->ids = s->function->next_value_id;
     const struct ir_block *body = e->body;
     for (int i = 0; i < places.count; i++)
         *places.data[i] = body->arguments.data[body->arguments.count - places.count + i];
@@ -274,11 +245,11 @@ static struct ir_value *comes(const struct emission *e, struct ir_builder *build
 }
 
 /* Maps the loads of iteration i + k that earlier rounds, or an earlier group of this one, have made. */
-static void map_loads(const struct emission *e, struct ir_value **map, int k)
+static void map_loads(const struct emission *e, const struct remake *again, int k)
 {
     for (int i = 0; i < e->s->loads.count; i++)
         if (e->s->loads.data[i].distance >= k && e->ahead[i][k])
-            map[e->s->loads.data[i].load->results[0]->id] = e->ahead[i][k];
+            remake_set(again, e->s->loads.data[i].load->results[0], e->ahead[i][k]);
 }
 
 static void build_stage(struct emission *e, struct ir_builder *builder, const struct group *group, int k)
@@ -287,9 +258,10 @@ static void build_stage(struct emission *e, struct ir_builder *builder, const st
     if (!group->loads.count)
         return;
     builder->at = e->s->loads.data[group->loads.data[0]].load->at;
-    struct ir_value *condition = comes(e, builder, k), **map = map_of(e, builder, k);
-    map_loads(e, map, k);
-    build_group(e, builder, condition, group, map, results);
+    struct ir_value *condition = comes(e, builder, k);
+    struct remake again = map_of(e, builder, k);
+    map_loads(e, &again, k);
+    build_group(e, builder, condition, group, &again, results);
     for (int i = 0; i < group->loads.count; i++)
         e->ahead[group->loads.data[i]][k] = results[i];
 }
@@ -298,17 +270,17 @@ static void build_stage(struct emission *e, struct ir_builder *builder, const st
 static void build_top(struct emission *e, struct ir_operation *top)
 {
     struct ir_builder builder = rewrite_before(top);
-    struct ir_value **map = new_map(e);
+    struct remake again = remake_open(e->s->context->arena, e->s->function, e->loop);
     struct group group = {0};
     for (int i = 0; i < e->body->arguments.count; i++)
-        map[e->body->arguments.data[i]->id] = e->body->arguments.data[i];
+        remake_set(&again, e->body->arguments.data[i], e->body->arguments.data[i]);
     for (int i = 0; i < e->s->loads.count; i++)
         if (e->s->loads.data[i].distance)
-            map[e->s->loads.data[i].load->results[0]->id] = e->ahead[i][0];
+            remake_set(&again, e->s->loads.data[i].load->results[0], e->ahead[i][0]);
     for (int i = 0; i < e->s->loads.count; i++) {
         const struct scheduled_load *load = &e->s->loads.data[i];
         if (load->early)
-            e->ahead[i][0] = prefetch_make_again(e->body, &builder, map, load->load->results[0], e->ids);
+            e->ahead[i][0] = remake_value(&again, &builder, load->load->results[0]);
     }
     for (int k = e->s->distance; k > 0; k--) {
         take_all(e, &group, k, k, false);
@@ -321,7 +293,8 @@ static void yield_next(struct emission *e)
     struct ir_operation *yield = ir_terminator(e->body);
     struct ir_builder builder = rewrite_before(yield);
     int last = e->s->distance;
-    next_states(e, &builder, map_of(e, &builder, last), last + 1);
+    struct remake again = map_of(e, &builder, last);
+    next_states(e, &builder, &again, last + 1);
     for (int i = 0; i < e->states.count; i++)
         for (int k = 1; k <= last; k++)
             ir_add_operand(yield, e->states.data[i].at[k + !PLANTED(schedule_state_stands_still)]);
@@ -336,11 +309,7 @@ static void yield_next(struct emission *e)
 void prefetch_emit(struct prefetch *s)
 {
     struct arena *arena = s->context->arena;
-    struct emission e = {.s = s,
-                         .types = s->function->module->context,
-                         .loop = s->loop,
-                         .body = s->body,
-                         .ids = s->function->next_value_id};
+    struct emission e = {.s = s, .types = s->function->module->context, .loop = s->loop, .body = s->body};
     struct group group = {0};
     e.exists = ARENA_ARRAY(arena, struct ir_value *, s->distance + 2);
     e.ahead = ARENA_ARRAY(arena, struct ir_value **, s->loads.count);

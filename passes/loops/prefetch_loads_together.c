@@ -15,6 +15,7 @@
  * wrap. */
 #include "base/plant.h"
 #include "ir/facts/analysis.h"
+#include "passes/base/remake.h"
 #include "passes/base/rewrite.h"
 #include "passes/loops/prefetch_loads.h"
 
@@ -24,9 +25,8 @@ struct together {
     struct prefetch *s;
     int count; /* iterations */
     int64_t step;
-    int64_t inside[64];     /* by load: dimensions that the first loop's end keeps inside */
-    struct ir_value ***map; /* by iteration */
-    int ids;
+    int64_t inside[64];   /* by load: dimensions that the first loop's end keeps inside */
+    struct remake *again; /* by iteration */
 };
 
 bool prefetch_can_be_together(const struct prefetch *s, int count)
@@ -122,11 +122,6 @@ static struct ir_value *end_of_first(struct together *t, struct ir_builder *buil
 
 /* ---- the first loop's body ---- */
 
-static struct ir_value *mapped(struct ir_value **map, struct ir_value *value)
-{
-    return map[value->id] ? map[value->id] : value;
-}
-
 /* Variable, and steady arguments, of each iteration. */
 static void start_maps(struct together *t, struct ir_builder *builder, const struct ir_block *to)
 {
@@ -134,16 +129,17 @@ static void start_maps(struct together *t, struct ir_builder *builder, const str
     const struct ir_operation *yield = ir_terminator(from);
     struct ir_value *variable = to->arguments.data[0];
     for (int u = 0; u < t->count; u++) {
-        t->map[u] = ARENA_ARRAY(t->s->context->arena, struct ir_value *, t->ids);
-        t->map[u][from->arguments.data[0]->id] = u ? ir_binary(builder, OP_ADD, variable,
-                                                               ir_constant_int(builder, variable->type, u * t->step))
-                                                   : variable;
+        t->again[u] = remake_open(t->s->context->arena, t->s->function, t->s->loop);
+        struct ir_value *then = variable;
+        if (u)
+            then = ir_binary(builder, OP_ADD, variable, ir_constant_int(builder, variable->type, u * t->step));
+        remake_set(&t->again[u], from->arguments.data[0], then);
         for (int i = 1; i < from->arguments.count; i++) {
             if (u == 0)
-                t->map[u][from->arguments.data[i]->id] = to->arguments.data[i];
+                remake_set(&t->again[u], from->arguments.data[i], to->arguments.data[i]);
             else if (t->s->steady[i])
-                t->map[u][from->arguments.data[i]->id] = prefetch_make_again(from, builder, t->map[u - 1],
-                                                                             yield->operands[i - 1], t->ids);
+                remake_set(&t->again[u], from->arguments.data[i],
+                           remake_value(&t->again[u - 1], builder, yield->operands[i - 1]));
         }
     }
 }
@@ -153,16 +149,16 @@ static void build_loads(struct together *t, struct ir_builder *builder)
     for (int i = 0; i < t->s->loads.count; i++)
         for (int u = 0; u < t->count; u++) {
             struct ir_operation *load = t->s->loads.data[i].load;
-            struct ir_value *made = prefetch_make_again(t->s->body, builder, t->map[u], load->results[0], t->ids);
+            struct ir_value *made = remake_value(&t->again[u], builder, load->results[0]);
             int64_t inside = ir_number(load, IR_ATTRIBUTE_INSIDE, 0) | t->inside[i];
             if (inside)
                 ir_set_number(made->definition, IR_ATTRIBUTE_INSIDE, inside);
         }
 }
 
-static bool is_made(struct ir_value **map, const struct ir_operation *op)
+static bool is_made(const struct remake *again, const struct ir_operation *op)
 {
-    return op->result_count && map[op->results[0]->id];
+    return op->result_count && again->map[op->results[0]->id];
 }
 
 static void build_work(struct together *t, struct ir_builder *builder)
@@ -172,10 +168,11 @@ static void build_work(struct together *t, struct ir_builder *builder)
     for (int u = 0; u < t->count; u++) {
         for (int i = 1; u && i < from->arguments.count; i++)
             if (!t->s->steady[i])
-                t->map[u][from->arguments.data[i]->id] = mapped(t->map[u - 1], yield->operands[i - 1]);
+                remake_set(&t->again[u], from->arguments.data[i],
+                           remake_find(&t->again[u - 1], yield->operands[i - 1]));
         for (const struct ir_operation *op = from->first; op != yield; op = op->next)
-            if (!is_made(t->map[u], op))
-                ir_clone(builder, op, t->map[u]);
+            if (!is_made(&t->again[u], op))
+                remake_operation(&t->again[u], builder, op);
     }
 }
 
@@ -189,7 +186,7 @@ void prefetch_emit_together(struct prefetch *s)
     struct ir_value **values = ARENA_ARRAY(arena, struct ir_value *, carried + 4);
     const struct ir_type **types = ARENA_ARRAY(arena, const struct ir_type *, carried + 1);
     ir_constant_integer(rest->operands[2], &t.step);
-    t.map = ARENA_ARRAY(arena, struct ir_value **, t.count);
+    t.again = ARENA_ARRAY(arena, struct remake, t.count);
     for (int i = 0; i < carried + 3; i++)
         values[i] = rest->operands[i];
     for (int i = 0; i < carried; i++)
@@ -204,14 +201,13 @@ void prefetch_emit_together(struct prefetch *s)
         ir_block_argument(to, s->body->arguments.data[i]->type, s->body->arguments.data[i]->name);
     ir_block_argument(to, types[carried], "from");
     struct ir_builder inner = {.module = builder.module, .block = to, .at = rest->at};
-    t.ids = s->function->next_value_id;
     start_maps(&t, &inner, to);
     build_loads(&t, &inner);
     build_work(&t, &inner);
     inner.at = rest->at;
     const struct ir_operation *yield = ir_terminator(s->body);
     for (int i = 0; i < carried; i++)
-        values[i] = mapped(t.map[t.count - 1], yield->operands[i]);
+        values[i] = remake_find(&t.again[t.count - 1], yield->operands[i]);
     values[carried] = ir_binary(&inner, OP_ADD, to->arguments.data[0],
                                 ir_constant_int(&inner, types[carried], t.count * t.step));
     ir_build(&inner, OP_YIELD, carried + 1, values, 0, NULL);

@@ -12,6 +12,7 @@
  *     mbarrier_arrive %empty[%slot]
  * Then the slot is the next one, and the phase the other one when the ring starts again. */
 #include "base/plant.h"
+#include "passes/base/remake.h"
 #include "passes/base/rewrite.h"
 #include "passes/loops/specialise.h"
 
@@ -22,16 +23,11 @@ struct role {
     struct outline *o;
     bool producer;
     struct ir_builder builder;
-    struct ir_value **map;    /* by id of the source's values */
+    struct remake again;      /* what the role has for the source's values */
     struct ring_state *state; /* by ring */
     const struct ir_type *i32, *index;
     struct ir_value *rank; /* of the block in its cluster */
 };
-
-static struct ir_value *mapped(const struct role *r, struct ir_value *value)
-{
-    return value->id < r->o->value_count && r->map[value->id] ? r->map[value->id] : value;
-}
 
 static struct ir_value *number(struct role *r, int64_t value) { return ir_constant_int(&r->builder, r->i32, value); }
 
@@ -71,7 +67,7 @@ static struct ir_value *slot_of(struct role *r, const struct ring *ring, int buf
 static void map_slots(struct role *r, const struct ring *ring, const struct ring_state *state)
 {
     for (int i = 0; i < ring->buffers.count; i++)
-        r->map[ring->buffers.data[i]->id] = slot_of(r, ring, i, state);
+        remake_set(&r->again, ring->buffers.data[i], slot_of(r, ring, i, state));
 }
 
 static void build_copy(struct role *r, const struct ir_operation *copy, const struct ring *ring,
@@ -80,7 +76,7 @@ static void build_copy(struct role *r, const struct ir_operation *copy, const st
     int count = copy->operand_count;
     struct ir_value **operands = ARENA_ARRAY(r->o->context->arena, struct ir_value *, count + 2);
     for (int i = 0; i < count; i++)
-        operands[i] = mapped(r, copy->operands[i]);
+        operands[i] = remake_find(&r->again, copy->operands[i]);
     operands[count] = ring->full;
     operands[count + 1] = state->slot;
     struct ir_operation *tma = ir_build(&r->builder, OP_TMA_LOAD, count + 2, operands, 0, NULL);
@@ -183,11 +179,11 @@ static void make_arguments(struct role *r, const struct passing *p, const struct
                            struct ir_block *block)
 {
     for (int i = 0; i < skipped; i++)
-        r->map[source->arguments.data[i]->id] = ir_block_argument(block, source->arguments.data[i]->type,
-                                                                  source->arguments.data[i]->name);
+        remake_set(&r->again, source->arguments.data[i],
+                   ir_block_argument(block, source->arguments.data[i]->type, source->arguments.data[i]->name));
     for (int i = 0; i < p->count; i++) {
         const struct ir_value *old = source->arguments.data[skipped + p->index[i]];
-        r->map[old->id] = ir_block_argument(block, old->type, old->name);
+        remake_set(&r->again, old, ir_block_argument(block, old->type, old->name));
     }
     for (int i = 0; i < p->rings; i++) {
         struct ir_value *slot = ir_block_argument(block, r->i32, "slot");
@@ -202,9 +198,9 @@ static void end_region(struct role *r, const struct passing *p, const struct ir_
                                            skipped + p->count + 2 * p->rings + 1);
     int count = 0;
     for (int i = 0; i < skipped; i++)
-        values[count++] = mapped(r, terminator->operands[i]);
+        values[count++] = remake_find(&r->again, terminator->operands[i]);
     for (int i = 0; i < p->count; i++)
-        values[count++] = mapped(r, terminator->operands[skipped + p->index[i]]);
+        values[count++] = remake_find(&r->again, terminator->operands[skipped + p->index[i]]);
     count = add_state(r, p, values, count);
     r->builder.at = terminator->at;
     build(r, terminator->opcode, count, values);
@@ -231,11 +227,11 @@ static void emit_control(struct role *r, const struct ir_operation *op)
     struct ir_value **operands = ARENA_ARRAY(arena, struct ir_value *, first + p.count + 2 * p.rings + 1);
     const struct ir_type **types = ARENA_ARRAY(arena, const struct ir_type *, p.count + 2 * p.rings + 1);
     for (int i = 0; i < first; i++)
-        operands[count++] = mapped(r, op->operands[i]);
+        operands[count++] = remake_find(&r->again, op->operands[i]);
     for (int i = 0; i < p.count; i++) {
         types[i] = op->results[p.index[i]]->type;
         if (op->opcode != OP_IF)
-            operands[count++] = mapped(r, op->operands[first + p.index[i]]);
+            operands[count++] = remake_find(&r->again, op->operands[first + p.index[i]]);
     }
     for (int i = 0; i < 2 * p.rings; i++)
         types[p.count + i] = r->i32;
@@ -255,7 +251,7 @@ static void emit_control(struct role *r, const struct ir_operation *op)
     for (int i = 0; i < r->o->rings.count; i++)
         r->state[i] = before[i];
     for (int i = 0; i < p.count; i++) {
-        r->map[op->results[p.index[i]]->id] = made->results[i];
+        remake_set(&r->again, op->results[p.index[i]], made->results[i]);
         made->results[i]->name = op->results[p.index[i]]->name;
     }
     take_state(r, &p, made->results + p.count);
@@ -283,9 +279,9 @@ static void emit_staged(struct role *r, const struct staged_store *staged)
     ir_access_of(op, &access);
     struct ir_value **operands = ARENA_ARRAY(r->o->context->arena, struct ir_value *, access.rank + 1);
     for (int i = 0; i <= access.rank; i++)
-        operands[i] = mapped(r, op->operands[i]);
+        operands[i] = remake_find(&r->again, op->operands[i]);
     r->builder.at = op->at;
-    outline_emit_store(r->o, &r->builder, staged, r->map, operands);
+    outline_emit_store(r->o, &r->builder, staged, r->again.map, operands);
 }
 
 static void emit_operation(struct role *r, struct ir_operation *op)
@@ -307,8 +303,8 @@ static void emit_operation(struct role *r, struct ir_operation *op)
         emit_control(r, op);
     else if (staged)
         emit_staged(r, staged);
-    else if (!(op->opcode == OP_GRID_INDEX && r->map[op->results[0]->id]))
-        ir_clone(&r->builder, op, r->map);
+    else if (!(op->opcode == OP_GRID_INDEX && r->again.map[op->results[0]->id]))
+        remake_operation(&r->again, &r->builder, op);
 }
 
 static void emit_block(struct role *r, struct ir_block *block)
@@ -391,7 +387,7 @@ static void map_grid_index(struct ir_operation *op, void *data)
     if (op->opcode != OP_GRID_INDEX)
         return;
     struct ir_value *value = m->coordinate[ir_number(op, IR_ATTRIBUTE_DIMENSION, 0)];
-    m->role->map[op->results[0]->id] = ir_cast(&m->role->builder, value, op->results[0]->type->element);
+    remake_set(&m->role->again, op->results[0], ir_cast(&m->role->builder, value, op->results[0]->type->element));
 }
 
 /* Coordinates in the grid of program number p.  With raster R, programs go down R of dimension 0 before the next of
@@ -493,7 +489,7 @@ void outline_emit(struct outline *o, bool producer, struct ir_builder *builder)
                      .builder = *builder,
                      .i32 = ir_type_scalar(types, IR_I32),
                      .index = ir_type_scalar(types, IR_INDEX)};
-    r.map = ARENA_ARRAY(o->context->arena, struct ir_value *, o->value_count);
+    r.again = remake_open(o->context->arena, o->function, NULL);
     r.state = ARENA_ARRAY(o->context->arena, struct ring_state, o->rings.count + 1);
     for (int i = 0; i < o->rings.count; i++)
         r.state[i] = (struct ring_state){number(&r, 0), number(&r, 0)};

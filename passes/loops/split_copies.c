@@ -22,6 +22,7 @@
  * gain less. */
 #include "base/plant.h"
 #include "passes/base/pass.h"
+#include "passes/base/remake.h"
 #include "passes/base/rewrite.h"
 
 /* A dimension of a copy: its index moves by `by` an iteration. */
@@ -197,28 +198,14 @@ static bool can_split(struct splitting *s)
     return s->reaches.count > 0;
 }
 
-/* The value that an index has in the first iteration, built in front of the loop. */
-static struct ir_value *at_first(const struct splitting *s, struct ir_builder *builder, struct ir_value **map,
-                                 struct ir_value *value)
-{
-    struct ir_operation *op = value->definition;
-    if (value->block != s->loop->regions[0])
-        return value;
-    if (!map[value->id]) {
-        for (int i = 0; i < op->operand_count; i++)
-            at_first(s, builder, map, op->operands[i]);
-        ir_clone(builder, op, map);
-    }
-    return map[value->id];
-}
-
 /* What the variable stays in front of while the reach is inside; what it starts with where the reach never is. */
 static struct ir_value *end_of_reach(const struct splitting *s, struct ir_builder *builder, const struct reach *reach,
-                                     struct ir_value **map)
+                                     const struct remake *first_iteration)
 {
     struct ir_access access;
     ir_access_of(reach->copy, &access);
-    struct ir_value *first = ir_cast(builder, at_first(s, builder, map, access.index[reach->dimension]), IR_INDEX);
+    struct ir_value *first = ir_cast(builder, remake_value(first_iteration, builder, access.index[reach->dimension]),
+                                     IR_INDEX);
     const struct ir_type *wide = first->type;
     struct ir_value *extent = ir_build_value(builder, OP_EXTENT, wide, 1,
                                              (struct ir_value *[]){(struct ir_value *)access.view});
@@ -248,13 +235,13 @@ static struct ir_value *end_of_reach(const struct splitting *s, struct ir_builde
 static struct ir_value *end_of_inside(const struct splitting *s, struct ir_builder *builder)
 {
     const struct ir_operation *loop = s->loop;
-    struct ir_value **map = ARENA_ARRAY(s->context->arena, struct ir_value *, s->function->next_value_id);
+    struct remake first = remake_open(s->context->arena, s->function, loop); /* iteration, built in front of the loop */
     struct ir_value *end = ir_cast(builder, loop->operands[1], IR_INDEX);
     int64_t step;
     ir_constant_integer(loop->operands[2], &step);
-    map[loop->regions[0]->arguments.data[0]->id] = loop->operands[0];
+    remake_set(&first, loop->regions[0]->arguments.data[0], loop->operands[0]);
     for (int i = 0; i < s->reaches.count; i++) {
-        struct ir_value *one = end_of_reach(s, builder, &s->reaches.data[i], map);
+        struct ir_value *one = end_of_reach(s, builder, &s->reaches.data[i], &first);
         end = ir_binary(builder, step > 0 ? OP_MIN : OP_MAX, end, one);
     }
     return ir_cast(builder, end, loop->operands[1]->type->element);
@@ -289,17 +276,17 @@ static void split(struct splitting *s)
     if (ir_attribute(rest, IR_ATTRIBUTE_UNROLL))
         ir_set_number(first, IR_ATTRIBUTE_UNROLL, ir_number(rest, IR_ATTRIBUTE_UNROLL, 0));
     struct ir_block *from = rest->regions[0], *to = first->regions[0];
-    struct ir_value **map = ARENA_ARRAY(s->context->arena, struct ir_value *, s->function->next_value_id);
+    struct remake again = remake_open(s->context->arena, s->function, rest);
     for (int i = 0; i <= carried; i++) {
         const struct ir_value *argument = from->arguments.data[i];
-        map[argument->id] = ir_block_argument(to, argument->type, argument->name);
+        remake_set(&again, argument, ir_block_argument(to, argument->type, argument->name));
     }
     ir_block_argument(to, types[carried], "from");
     struct ir_builder inner = {.module = builder.module, .block = to, .at = rest->at};
     for (struct ir_operation *op = from->first; op; op = op->next) {
         bool last = op->opcode == OP_YIELD;
         struct ir_value *next = last ? ir_binary(&inner, OP_ADD, to->arguments.data[0], rest->operands[2]) : NULL;
-        struct ir_operation *clone = ir_clone(&inner, op, map);
+        struct ir_operation *clone = remake_operation(&again, &inner, op);
         if (op->opcode == OP_CP_ASYNC)
             mark_inside(s, op, clone);
         if (last)

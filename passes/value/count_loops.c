@@ -18,6 +18,7 @@
 #include "base/plant.h"
 #include "ir/facts/analysis.h"
 #include "passes/base/pass.h"
+#include "passes/base/remake.h"
 #include "passes/base/rewrite.h"
 
 enum { MOST_STEP = 1 << 28, DEPTH = 32 };
@@ -145,32 +146,18 @@ static const char *problem_of(const struct counting *c, struct ir_operation *loo
     return carried ? "the bound that it compares with may change" : "it compares nothing that it carries";
 }
 
-static struct ir_value *bring_out(struct ir_builder *builder, const struct ir_operation *loop, struct ir_value *value,
-                                  struct ir_value **map)
-{
-    if (!ir_is_inside(value, loop) || map[value->id])
-        return map[value->id] ? map[value->id] : value;
-    for (int i = 0; i < value->definition->operand_count; i++) {
-        struct ir_value *operand = value->definition->operands[i];
-        if (ir_is_inside(operand, loop))
-            map[operand->id] = bring_out(builder, loop, operand, map);
-    }
-    ir_clone(builder, value->definition, map);
-    return map[value->id];
-}
-
 static void make_for(struct counting *c, const struct counted *counted)
 {
     struct ir_operation *loop = counted->loop;
     struct arena *arena = c->context->arena;
     struct ir_builder builder = rewrite_before(loop);
     int carried = loop->operand_count;
-    struct ir_value **map = ARENA_ARRAY(arena, struct ir_value *, loop->block->function->next_value_id);
+    struct remake outside = remake_open(arena, loop->block->function, loop);
     struct ir_value **operands = ARENA_ARRAY(arena, struct ir_value *, carried + 3);
     const struct ir_type **types = ARENA_ARRAY(arena, const struct ir_type *, carried + 1);
     const struct ir_type *type = counted->type;
     operands[0] = loop->operands[counted->variable];
-    operands[1] = bring_out(&builder, loop, counted->bound, map);
+    operands[1] = remake_value(&outside, &builder, counted->bound);
     if (operands[1]->type != type)
         operands[1] = ir_cast(&builder, operands[1], type->element);
     if (counted->through) {

@@ -10,6 +10,7 @@
  * the same values. Trip counts are computed in 128 bits; a variable that would wrap leaves the loop alone. */
 #include "base/plant.h"
 #include "passes/base/pass.h"
+#include "passes/base/remake.h"
 #include "passes/base/rewrite.h"
 
 enum { MARKED_LIMIT = 20000, SMALL_LIMIT = 32, TRIP_LIMIT = 65536 };
@@ -54,16 +55,14 @@ static void copy_iteration(struct ir_operation *loop, int64_t variable, struct i
     const struct ir_block *body = loop->regions[0];
     const struct ir_operation *end = ir_terminator(body);
     struct ir_builder builder = rewrite_before(loop);
-    struct ir_value **map = ARENA_ARRAY(arena, struct ir_value *, body->function->next_value_id + 1);
-    map[body->arguments.data[0]->id] = ir_constant_int(&builder, loop->operands[0]->type, variable);
+    struct remake again = remake_open(arena, body->function, loop);
+    remake_set(&again, body->arguments.data[0], ir_constant_int(&builder, loop->operands[0]->type, variable));
     for (int i = 0; i < loop->result_count; i++)
-        map[body->arguments.data[i + 1]->id] = carried[i];
+        remake_set(&again, body->arguments.data[i + 1], carried[i]);
     for (const struct ir_operation *op = body->first; op != end; op = op->next)
-        ir_clone(&builder, op, map);
-    for (int i = 0; i < loop->result_count; i++) {
-        struct ir_value *next = end->operands[i];
-        carried[i] = map[next->id] ? map[next->id] : next;
-    }
+        remake_operation(&again, &builder, op);
+    for (int i = 0; i < loop->result_count; i++)
+        carried[i] = remake_find(&again, end->operands[i]);
 }
 
 static bool unroll(struct ir_operation *loop, struct pass_context *context)

@@ -1,0 +1,26 @@
+/* What passes that work for other iterations of a `for` ask: which way it counts, whether an iteration comes, how far
+ * away its variable is.  What a value is in another iteration is in passes/base/remake.h. */
+#ifndef TILECC_PASSES_ITERATION_H
+#define TILECC_PASSES_ITERATION_H
+#include "ir/ir.h"
+
+static inline bool iteration_goes_down(const struct ir_operation *loop)
+{
+    int64_t step;
+    return ir_constant_integer(loop->operands[2], &step) && step < 0;
+}
+/* Whether there is an iteration whose variable is `variable`, in front of `end`. */
+static inline struct ir_value *iteration_comes(struct ir_builder *builder, const struct ir_operation *loop,
+                                               struct ir_value *variable, struct ir_value *end)
+{
+    return ir_compare(builder, iteration_goes_down(loop) ? IR_PREDICATE_GT : IR_PREDICATE_LT, variable, end);
+}
+/* So many steps. */
+static inline struct ir_value *iteration_steps(struct ir_builder *builder, struct ir_value *step, int64_t count)
+{
+    int64_t number;
+    if (ir_constant_integer(step, &number))
+        return ir_constant_int(builder, step->type, number * count);
+    return count == 1 ? step : ir_binary(builder, OP_MUL, step, ir_constant_int(builder, step->type, count));
+}
+#endif
