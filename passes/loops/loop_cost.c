@@ -1,5 +1,7 @@
 /* What operations cost, for loop_plan: a table of latencies and of the time that a multiprocessor's issue or tensor
  * cores are busy.  The numbers are of Ampere and Hopper, rounded; what matters is which of two is the greater. */
+#include "ir/facts/living.h"
+#include "ir/facts/registers.h"
 #include "ir/layout/layout.h"
 #include "passes/base/rewrite.h"
 #include "passes/loops/prefetch_loads.h"
@@ -26,33 +28,18 @@ static int words(const struct ir_type *type)
     return (int)((elements * (bits < 16 ? 16 : bits) + 31) / 32);
 }
 
-/* A tile whose elements are others' registers, or numbers in the code. */
+/* A name of what is there, or a tile whose elements are others' registers or numbers in the code. */
 static bool is_free(const struct ir_operation *op)
 {
-    switch (op->opcode) {
-    case OP_CONSTANT:
-    case OP_SPLAT:
-    case OP_BROADCAST:
-    case OP_RESHAPE:
-    case OP_PERMUTE:
-    case OP_EXTRACT:
-    case OP_UNDEFINED:
-    case OP_SLOT:
-    case OP_BUFFER_PERMUTE:
-    case OP_BUFFER_PART:
-    case OP_BUFFER:
-    case OP_IOTA: return true;
-    default: return false;
-    }
+    return registers_are_shared(op) || op->opcode == OP_SLOT || op->opcode == OP_BUFFER ||
+           op->opcode == OP_BUFFER_PERMUTE || op->opcode == OP_BUFFER_PART;
 }
 
 /* Elements of fewer than 32 bits take a register each: they are seldom packed where they are carried round a loop. */
 int prefetch_registers(const struct ir_value *value)
 {
-    const struct ir_type *type = value->type;
-    if (type->kind != IR_TILE || type->rank == 0 || !type->layout || (value->definition && is_free(value->definition)))
-        return 0;
-    return layout_registers(type->layout) * (ir_element_info[type->element].bits > 32 ? 2 : 1);
+    bool is_shared = value->definition && registers_are_shared(value->definition);
+    return is_shared ? 0 : registers_of_tile(value->type, REGISTERS_ELEMENTS);
 }
 
 /* The tile whose work it is: a result, or what is written. */
@@ -154,74 +141,42 @@ struct loop_cost loop_cost_of(const struct ir_operation *op, const struct target
 
 /* ---- registers ---- */
 
-/* The value whose registers this one shares. */
-static const struct ir_value *origin(const struct ir_value *value)
-{
-    while (value->definition && value->definition->operand_count == 1 && is_free(value->definition) &&
-           value->type->kind == IR_TILE)
-        value = value->definition->operands[0];
-    return value;
-}
-
 struct counting {
-    int *last; /* by value id: number of the last operation that uses it; 0: none */
-    int number;
-    VECTOR(const struct ir_value *) seen;
     struct arena *arena;
+    const struct ir_block *block;
+    int *taken; /* by position in the block */
+    int position;
 };
 
-static void count_use(struct counting *c, const struct ir_value *value)
-{
-    value = origin(value);
-    if (!prefetch_registers(value))
-        return;
-    if (!c->last[value->id])
-        vector_push(c->arena, &c->seen, value);
-    c->last[value->id] = c->number;
-}
-
-static void count_uses(struct ir_operation *op, void *data)
-{
-    for (int i = 0; i < op->operand_count; i++)
-        count_use(data, op->operands[i]);
-}
+static int64_t weight_of(const struct ir_value *value) { return prefetch_registers(value); }
 
 /* What an operation needs beside its operands and results while it works. */
 static int registers_within(struct arena *arena, const struct ir_operation *op);
 
+static void look(const struct living *living, const struct ir_operation *op, enum living_place place, void *data)
+{
+    struct counting *c = data;
+    if (op->block != c->block)
+        return;
+    if (place == LIVING_BEHIND)
+        c->position--;
+    int *taken = &c->taken[c->position];
+    *taken = (int)int64_max(*taken, living->weight);
+    if (place == LIVING_FRONT)
+        *taken += registers_within(c->arena, op);
+}
+
 /* Registers that are taken while each of the block's operations works, in text order. */
 static int *pressure_of(struct arena *arena, const struct ir_block *block, int *count)
 {
-    struct counting c = {.arena = arena};
-    *count = 0;
-    c.last = ARENA_ARRAY(arena, int, block->function->next_value_id);
-    for (const struct ir_operation *op = block->first; op; op = op->next) {
-        c.number = ++*count;
-        for (int i = 0; i < op->operand_count; i++)
-            count_use(&c, op->operands[i]);
-        for (int r = 0; r < op->region_count; r++)
-            ir_walk(op->regions[r], count_uses, &c);
-    }
-    int *change = ARENA_ARRAY(arena, int, *count + 2), live = 0, number = 0;
-    for (int i = 0; i < c.seen.count; i++) {
-        const struct ir_value *value = c.seen.data[i];
-        int from = 0, to = c.last[value->id];
-        if (value->block == block && value->definition)
-            for (const struct ir_operation *op = value->definition; op; op = op->previous)
-                from++;
-        else if (!ir_block_holds(block, value->block))
-            to = *count; /* from outside: again in the next iteration */
-        else if (value->block != block)
-            continue; /* counted where it is made */
-        change[from] += prefetch_registers(value);
-        change[to] -= prefetch_registers(value);
-    }
-    int *taken = ARENA_ARRAY(arena, int, *count + 1);
-    for (const struct ir_operation *op = block->first; op; op = op->next, number++) {
-        live += change[number];
-        taken[number] = (int)int64_max(live, live + change[number + 1]) + registers_within(arena, op);
-    }
-    return taken;
+    struct counting c = {.arena = arena, .block = block};
+    struct living_question question = {.weight = weight_of, .origin = registers_origin, .look = look, .data = &c};
+    for (const struct ir_operation *op = block->first; op; op = op->next)
+        c.position++;
+    *count = c.position;
+    c.taken = ARENA_ARRAY(arena, int, c.position + 1);
+    living_walk_block(arena, block, &question);
+    return c.taken;
 }
 
 static int registers_within(struct arena *arena, const struct ir_operation *op)

@@ -9,7 +9,7 @@ struct walk {
     struct arena *arena;
     const struct living_question *question;
     struct living now;
-    const struct ir_operation *loop;
+    const struct ir_block *inside; /* of which begin_outside asks */
 };
 
 static const struct ir_value *origin_of(const struct walk *w, const struct ir_value *value)
@@ -42,8 +42,18 @@ static void begin_outside(struct ir_operation *op, void *data)
     struct walk *w = data;
     for (int i = 0; i < op->operand_count; i++) {
         const struct ir_value *value = origin_of(w, op->operands[i]);
-        if (!ir_is_inside(value, w->loop))
+        if (!ir_block_holds(w->inside, value->block))
             begin(w, value);
+    }
+}
+
+static void take_from_outside(struct walk *w, const struct ir_block *block)
+{
+    w->inside = block;
+    for (struct ir_operation *op = block->first; op; op = op->next) {
+        begin_outside(op, w);
+        for (int r = 0; r < op->region_count; r++)
+            ir_walk(op->regions[r], begin_outside, w);
     }
 }
 
@@ -91,9 +101,8 @@ static void walk_operation(struct walk *w, const struct ir_operation *op)
     for (int i = 0; i < op->result_count; i++)
         end(w, op->results[i]);
     question->look(&w->now, op, LIVING_BETWEEN, question->data);
-    w->loop = op;
     for (int r = 0; is_loop && r < op->region_count; r++)
-        ir_walk(op->regions[r], begin_outside, w);
+        take_from_outside(w, op->regions[r]);
     if (op->opcode == OP_ROLES)
         walk_roles(w, op);
     else if (is_loop)
@@ -101,7 +110,8 @@ static void walk_operation(struct walk *w, const struct ir_operation *op)
             walk_block(w, op->regions[r]);
     else if (op->region_count && !ir_is_isolated(op))
         walk_branches(w, op);
-    for (int i = 0; i < op->operand_count; i++)
+    bool counts = !question->counts || question->counts(op, question->data);
+    for (int i = 0; i < op->operand_count && counts; i++)
         begin(w, origin_of(w, op->operands[i]));
     question->look(&w->now, op, LIVING_FRONT, question->data);
 }
@@ -114,9 +124,23 @@ static void walk_block(struct walk *w, const struct ir_block *block)
         end(w, block->arguments.data[i]);
 }
 
-void living_walk(struct arena *arena, const struct ir_function *function, const struct living_question *question)
+static struct walk open_walk(struct arena *arena, const struct ir_function *function,
+                             const struct living_question *question)
 {
     struct walk w = {.arena = arena, .question = question, .now.count = function->next_value_id + 1};
     w.now.alive = ARENA_ARRAY(arena, const struct ir_value *, w.now.count);
+    return w;
+}
+
+void living_walk(struct arena *arena, const struct ir_function *function, const struct living_question *question)
+{
+    struct walk w = open_walk(arena, function, question);
     walk_block(&w, function->body);
+}
+
+void living_walk_block(struct arena *arena, const struct ir_block *block, const struct living_question *question)
+{
+    struct walk w = open_walk(arena, block->function, question);
+    take_from_outside(&w, block);
+    walk_block(&w, block);
 }

@@ -27,9 +27,14 @@ struct living_question {
     /* The value that is alive in the place of this one, or NULL: each stands for itself. */
     const struct ir_value *(*origin)(const struct ir_value *value);
     void (*look)(const struct living *living, const struct ir_operation *op, enum living_place place, void *data);
+    /* NULL, or whether what the operation uses is alive in front of it: not if it only waits to be removed. */
+    bool (*counts)(const struct ir_operation *op, void *data);
     /* NULL, or called in front of the walk over a role, and with role -1 behind all of them. */
     void (*enter_role)(const struct ir_operation *roles, int role, void *data);
     void *data;
 };
 void living_walk(struct arena *arena, const struct ir_function *function, const struct living_question *question);
+/* The same of a block by itself, as a loop's body comes round: what it takes from outside is alive all through it, and
+ * nothing else of what is around it. */
+void living_walk_block(struct arena *arena, const struct ir_block *block, const struct living_question *question);
 #endif

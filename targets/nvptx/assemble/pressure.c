@@ -82,7 +82,7 @@ static struct place find_worst(struct arena *arena, const struct ir_function *fu
     if (function->max_registers > 0 && function->max_registers < limit)
         limit = function->max_registers;
     struct search s = {arena, limit, function->warps, false, limit, function->warps, {0}};
-    struct living_question question = {registers_of, registers_origin, look, enter_role, &s};
+    struct living_question question = {registers_of, registers_origin, look, NULL, enter_role, &s};
     living_walk(arena, function, &question);
     return s.worst;
 }
