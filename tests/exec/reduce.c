@@ -143,7 +143,7 @@ static void run_places(struct exec_case *c)
 
 static void run_integers(struct exec_case *c)
 {
-    int64_t m = c->extent[0], n = c->extent[1], tile = 64;
+    int64_t m = c->extent[0], n = c->extent[1];
     struct exec_tensor *x = exec_input(c, EXEC_I32, TWO(m, n)), *t[5];
     struct tile_i32_2 vx;
     struct tile_i32_1 v[5];
@@ -153,11 +153,9 @@ static void run_integers(struct exec_case *c)
         EXEC_BIND(v[i], t[i]);
     }
     exec_called(c, reduce_integers(c->stream, &vx, v, v + 1, v + 2, v + 3, v + 4));
-    while (tile < n)
-        tile *= 4;
     for (int64_t r = 0; r < m; r++) {
         uint32_t sum = 0, product = 1, all = 0;
-        int64_t low = INT32_MAX, high = tile > n ? 0 : INT32_MIN;
+        int64_t low = INT32_MAX, high = INT32_MIN;
         for (int64_t i = 0; i < n; i++) {
             int32_t value = (int32_t)exec_before_int(x, r * n + i);
             sum += (uint32_t)value;
