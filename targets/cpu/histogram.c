@@ -14,8 +14,9 @@ static void count_element(struct cpu_nest *nest, const struct cpu_point *point, 
     LLVMValueRef bins = cpu_int(e, histogram->results[0]->type->extent[0]);
     LLVMValueRef number = cpu_element_full(nest, numbers, point);
     number = LLVMBuildIntCast2(B, number, e->i64, ir_is_signed(numbers->type->element), "");
-    LLVMIntPredicate below = PLANTED(cpu_counts_negative) ? LLVMIntSLT : LLVMIntULT;
-    number = LLVMBuildSelect(B, LLVMBuildICmp(B, below, number, bins, ""), number, bins, "");
+    LLVMValueRef end = PLANTED(cpu_histogram_loses_last_bin) ? cpu_int(e, histogram->results[0]->type->extent[0] - 1)
+                                                             : bins;
+    number = LLVMBuildSelect(B, LLVMBuildICmp(B, LLVMIntULT, number, end, ""), number, bins, "");
     LLVMValueRef address = cpu_address(e, IR_I32, cpu_buffer_address(e, cpu_state_of(e, histogram->results[0])->buffer),
                                        number);
     LLVMValueRef count = LLVMBuildLoad2(B, e->i32, address, "");

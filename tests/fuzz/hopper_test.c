@@ -25,6 +25,7 @@ static const struct example examples[] = {
     {"examples/attention.tile", "attention<f16>[D=64,CAUSAL=false]", "L=200 S=264 Z=1 H=2 HK=1 scale=1 D=64 CAUSAL=0",
      0.02, 0},
     {"tests/exec/rewritten.tile", NULL, "M=72 N=136 K=104 L=40 Z=2", 0, 0},
+    {"tests/exec/rewritten.tile", "promoted", "M=72 N=136 K=272", 0, 0},
     {"tests/nvptx/products.tile", NULL, "M=72 N=104 K=104 Z=2", 0, 0},
     {"tests/fuzz/hopper.tile", "across", "M=200 N=200 K=136", 0, 17},
     {"tests/fuzz/hopper.tile", "along", "M=200 N=200 K=200", 0, 17},
