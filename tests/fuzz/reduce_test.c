@@ -95,7 +95,7 @@ static void generate(uint64_t seed, struct buffer *text)
 /* The first program from `seed` on that is long enough and fails. */
 static bool find(const struct judge *judge, uint64_t *seed, struct buffer *text, struct buffer *reason)
 {
-    for (int tries = 0; tries < 200; tries++, ++*seed) {
+    for (int tries = 0; tries < 1000; tries++, ++*seed) {
         text->size = reason->size = 0;
         generate(*seed, text);
         if (fuzz_count_lines(text) < FROM_LINES || fuzz_count_lines(text) > 2 * FROM_LINES)

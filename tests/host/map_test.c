@@ -16,7 +16,7 @@ static int failures;
     } while (0)
 
 /* Fields of the structures in tile_rt.h, by number. */
-enum { KERNEL_TARGETS = 19, TARGET_VARIANTS = 5, VARIANT_PERSISTENT = 19, VARIANT_MAP_COUNT = 20, VARIANT_MAPS = 21 };
+enum { KERNEL_TARGETS = 21, TARGET_VARIANTS = 5, VARIANT_PERSISTENT = 19, VARIANT_MAP_COUNT = 20, VARIANT_MAPS = 21 };
 
 static LLVMValueRef field(LLVMValueRef structure, unsigned number)
 {
@@ -64,6 +64,7 @@ static LLVMValueRef describe(struct arena *arena, LLVMContextRef llvm, struct di
     for (int i = 0; i < 5; i++) {
         struct kernel_parameter parameter = {.name = "p",
                                              .kind = kinds[i],
+                                             .slot = kinds[i] == KERNEL_KEY ? -1 : i,
                                              .element = IR_BF16,
                                              .rank = kinds[i] == KERNEL_VIEW ? 2 : 0,
                                              .binds = {-1, -1},
