@@ -72,8 +72,9 @@ static void wait_for(struct frame *frame, const struct ir_operation *op)
             machine_warp_learns(machine, control->first_warp + k, machine->epochs.data[product->first_epoch + k]);
     }
     control->products.count -= over;
-    memmove(control->products.data, control->products.data + over,
-            (size_t)control->products.count * sizeof *control->products.data);
+    if (control->products.count)
+        memmove(control->products.data, control->products.data + over,
+                (size_t)control->products.count * sizeof *control->products.data);
     for (int i = 0; i < op->result_count; i++)
         cell_copy(frame_cell(frame, op->results[i]), frame_cell(frame, op->operands[i]));
 }

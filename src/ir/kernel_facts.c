@@ -134,8 +134,8 @@ static int covered_class(const struct kernel_entry *entry, const struct kernel_v
         struct interval by = interval_of(entry, variant, x->operand[1]);
         int class = class_of_expression(entry, x->operand[0], &offset);
         *step = by.low;
-        int64_t up = x->op == KERNEL_HOST_CDIV || PLANTED(facts_floor_covers_grid) ? 0 : by.low - 1;
-        bool fits = by.low == by.high && by.low >= 1 && offset == up;
+        bool rounds_up = x->op == KERNEL_HOST_CDIV || PLANTED(facts_floor_covers_grid);
+        bool fits = by.low == by.high && by.low >= 1 && offset == (rounds_up ? 0 : by.low - 1);
         return fits ? class : 0;
     }
     int class = class_of_expression(entry, x, &offset);
