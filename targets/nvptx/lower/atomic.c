@@ -5,7 +5,8 @@
  * barrier brings the accesses of all threads before the fence of the one that acts; acquire is the same the other way
  * round. */
 #include "base/plant.h"
-#include "targets/nvptx/lower/memory.h"
+#include "targets/nvptx/lower/lower.h"
+#include "targets/nvptx/thread/memory.h"
 
 static const char *scope_word(const struct ir_operation *operation)
 {

@@ -8,7 +8,8 @@
  *
  * and only those bits of a register's part that lane and warp can set need the XOR; the rest is a constant. */
 #include "ir/facts/scratch.h"
-#include "targets/nvptx/lower/memory.h"
+#include "targets/nvptx/lower/lower.h"
+#include "targets/nvptx/thread/memory.h"
 
 /* ---- places ---- */
 

@@ -2,7 +2,8 @@
  * taken by the whole block, or role, and barriers may stand anywhere; inside map each element goes its own way and no
  * barrier stands there. */
 #include "base/plant.h"
-#include "targets/nvptx/lower/memory.h"
+#include "targets/nvptx/lower/lower.h"
+#include "targets/nvptx/thread/memory.h"
 
 /* Everything a value is made of, flat: registers of a tile, or the parts of a view. */
 struct parts {

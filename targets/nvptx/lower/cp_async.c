@@ -5,7 +5,8 @@
  * straddles the beginning, as places are multiples of the moves.  Where not even 4 bytes can go together, or the target
  * has no cp.async, the elements go through registers. */
 #include "ir/facts/layout_rules.h"
-#include "targets/nvptx/lower/memory.h"
+#include "targets/nvptx/lower/lower.h"
+#include "targets/nvptx/thread/memory.h"
 
 struct copy {
     struct reach reach;

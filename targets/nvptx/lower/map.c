@@ -10,7 +10,8 @@
  * That costs a move a register and turn, so a queue of many registers moves on in steps of several groups, which go
  * through a shorter queue of their own.  Tiles that registers do not hold anyway pass through arrays in local
  * memory. */
-#include "targets/nvptx/lower/memory.h"
+#include "targets/nvptx/lower/lower.h"
+#include "targets/nvptx/thread/memory.h"
 
 enum {
     WRITTEN_OUT = 1024, /* operations; more go in a loop */

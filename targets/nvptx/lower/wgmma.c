@@ -13,7 +13,8 @@
  * A descriptor's low word is a 32-bit sum of what is uniform: the slot, the warpgroup (the shuffled number of the
  * warp) and constants; its high word is a constant.  The last constant is added right in front of the instruction,
  * because ptxas keeps few descriptors in uniform registers at a time, and none of forty that are made together. */
-#include "targets/nvptx/lower/memory.h"
+#include "targets/nvptx/lower/lower.h"
+#include "targets/nvptx/thread/memory.h"
 
 enum {
     ROWS = 64,

@@ -1,6 +1,6 @@
 /* Views: arguments from their slots, sub-views, permutations, views seen in another shape.  An absent view is one whose data is null. */
 #include "base/plant.h"
-#include "targets/nvptx/lower/lower.h"
+#include "targets/nvptx/thread/thread.h"
 
 LLVMValueRef view_slot(struct lowering *l, int slot)
 {

@@ -3,8 +3,8 @@
  * their fma is the machine's own. */
 #include "base/plant.h"
 #include "targets/common/intrinsic.h"
-#include "targets/nvptx/lower/divide.h"
-#include "targets/nvptx/lower/lower.h"
+#include "targets/nvptx/thread/divide.h"
+#include "targets/nvptx/thread/thread.h"
 
 static LLVMValueRef contract(struct lowering *l, LLVMValueRef value)
 {

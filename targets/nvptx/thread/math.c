@@ -1,7 +1,7 @@
 /* Functions the machine has: rounding, sqrt, rcp (correctly rounded), exp, exp2, tanh, rsqrt (2 ulp in f32), NaN and
  * sign.  expand_math has replaced all others by bodies of src/std/math.tile.  f16 and bf16 go through f32 and are
  * rounded once.  Philox 4x32-10 too. */
-#include "targets/nvptx/lower/lower.h"
+#include "targets/nvptx/thread/thread.h"
 
 static const char *const math_name[] = {
 #define X(id, text) text,

@@ -4,7 +4,7 @@
  * - Every quotient is rounded right, by Markstein's correction.
  * - Where quotients only become bf16, x * (1/s) is used as it is.  It lies less than 2 units of f32 from x/s, so that both
  *   round to the same bf16 (x/s by way of an f32) unless the product lies within 2 units of a tie; the test looks for ties. */
-#include "targets/nvptx/lower/divide.h"
+#include "targets/nvptx/thread/divide.h"
 
 static LLVMValueRef fma_f32(struct lowering *l, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c)
 {

@@ -9,7 +9,7 @@
  * one comparison. */
 #include "base/plant.h"
 #include "ir/query.h"
-#include "targets/nvptx/lower/memory.h"
+#include "targets/nvptx/thread/memory.h"
 
 LLVMValueRef reach_both(struct lowering *l, LLVMValueRef a, LLVMValueRef b)
 {

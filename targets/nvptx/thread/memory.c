@@ -1,6 +1,6 @@
 /* One access of a thread to global memory: 1 to 16 bytes, under a predicate, as inline PTX.  Elements narrower than the
  * words of the access are packed, element 0 lowest. */
-#include "targets/nvptx/lower/memory.h"
+#include "targets/nvptx/thread/memory.h"
 
 struct memory_shape memory_shape(enum ir_element element, int count)
 {

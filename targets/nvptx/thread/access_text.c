@@ -13,7 +13,7 @@
  *
  *     mov.b32 {%e0, %e1}, $1;
  *     @%p st.global.b16 [$0], %e0; */
-#include "targets/nvptx/lower/memory.h"
+#include "targets/nvptx/thread/memory.h"
 
 #include <string.h>
 

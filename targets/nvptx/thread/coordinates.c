@@ -1,7 +1,7 @@
 /* Where a thread stands in a tile: the affine-xor formulas of layouts as a few instructions.  What lane and warp give
  * is made once, in the prologue; what a register adds is a constant. */
 #include "base/plant.h"
-#include "targets/nvptx/lower/lower.h"
+#include "targets/nvptx/thread/thread.h"
 
 static LLVMValueRef position_part(struct lowering *l, enum layout_input input)
 {

@@ -5,7 +5,7 @@
  * could straddle the end of its dimension, and then a test that is the same for all threads picks the form when
  * running.  Of several threads that hold an element, one stores it. */
 #include "base/plant.h"
-#include "targets/nvptx/lower/memory.h"
+#include "targets/nvptx/thread/memory.h"
 
 static const char *cache_word(const struct ir_operation *operation, bool load, const struct view *view)
 {

@@ -1,5 +1,5 @@
 /* Registers of tile values as LLVM values: their types, constants, and the table from tile IR to LLVM. */
-#include "targets/nvptx/lower/lower.h"
+#include "targets/nvptx/thread/thread.h"
 
 #include <string.h>
 

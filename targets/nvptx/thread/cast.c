@@ -2,7 +2,7 @@
  * round to nearest even unless told; fp8 saturates to the largest finite number and keeps NaN; integers wrap unless
  * they saturate. bf16 and fp8 are bits in registers.  What an architecture lacks is made from integer operations. */
 #include "base/plant.h"
-#include "targets/nvptx/lower/lower.h"
+#include "targets/nvptx/thread/thread.h"
 
 static const char *const round_word[] = {
     [IR_ROUND_RTNE] = "rn", [IR_ROUND_RTZ] = "rz", [IR_ROUND_RTP] = "rp", [IR_ROUND_RTN] = "rm"};

@@ -1,5 +1,5 @@
 /* Rows of ptx.def as inline assembly. */
-#include "targets/nvptx/lower/lower.h"
+#include "targets/nvptx/thread/thread.h"
 
 #include <string.h>
 
@@ -9,7 +9,7 @@ static const struct {
     const char *constraints, *text;
 } rows[] = {
 #define PTX(id, flags, constraints, text) {flags, constraints, text},
-#include "targets/nvptx/lower/ptx.def"
+#include "targets/nvptx/thread/ptx.def"
 #undef PTX
 };
 

@@ -5,7 +5,7 @@
  *
  * Every step is exact: t is |y| times a power of two not above r, so r - t has no more digits than r (Sterbenz); r/2
  * may round only where r is subnormal, and then a t beyond r is merely not subtracted. */
-#include "targets/nvptx/lower/lower.h"
+#include "targets/nvptx/thread/thread.h"
 
 static LLVMValueRef magnitude(LLVMBuilderRef b, LLVMValueRef value, LLVMTypeRef bits, uint64_t mask)
 {

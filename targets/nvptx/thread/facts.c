@@ -1,7 +1,7 @@
 /* What is known of index scalars without running: a power of two that divides them, and that they are not negative.
  * Wide accesses and one-sided bounds checks stand on it. */
 #include "base/plant.h"
-#include "targets/nvptx/lower/lower.h"
+#include "targets/nvptx/thread/thread.h"
 
 enum { MOST = 1 << 20 };
 

@@ -2,7 +2,7 @@
  * a view (reach.c). */
 #ifndef TILECC_NVPTX_MEMORY_H
 #define TILECC_NVPTX_MEMORY_H
-#include "targets/nvptx/lower/lower.h"
+#include "targets/nvptx/thread/thread.h"
 
 /* What an access moves: `words` of `unit` bytes, `each` elements in one, element 0 lowest. */
 struct memory_shape {
