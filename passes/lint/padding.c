@@ -42,6 +42,7 @@ struct walk {
     const struct ir_function *function;
     struct shade *of;        /* by value id */
     struct known *of_region; /* room for the values of a region */
+    uint64_t *left_part;     /* of these, the scalars of the left part that they are computed from, a bit each */
     struct pad pads[MOST_PADS];
     int pad_count;
     bool reports;
@@ -243,6 +244,32 @@ static void iota(struct walk *w, const struct ir_operation *op)
     set(w, op->results[0], shade);
 }
 
+/* One value along the axis: a number that was stretched. */
+static bool is_uniform(const struct ir_value *value, int d)
+{
+    const struct ir_operation *op = value->definition;
+    if (value->type->rank == 0 || (op && (op->opcode == OP_SPLAT || op->opcode == OP_CONSTANT)))
+        return true;
+    return op && op->opcode == OP_BROADCAST && op->operands[0]->type->extent[d] == 1;
+}
+
+/* What is computed of copies of one element, and of numbers that are the same everywhere, is a copy of what is computed
+ * of that element; with anything else it is not. */
+static struct known keep_copies(const struct walk *w, const struct ir_operation *op, int d, struct known result)
+{
+    bool copies = false, others = false;
+    for (int i = 0; i < op->operand_count; i++) {
+        bool copy = op->operands[i]->type->rank && shade_of(w, op->operands[i]).outside[d].kind == KNOWN_COPY;
+        copies = copies || copy;
+        others = others || (!copy && !is_uniform(op->operands[i], d));
+    }
+    if (copies && !others && result.kind == KNOWN_NOTHING)
+        result.kind = KNOWN_COPY;
+    if (others && result.kind == KNOWN_COPY)
+        result.kind = KNOWN_NOTHING;
+    return result;
+}
+
 /* Scalars go with all axes. */
 static void elementwise(struct walk *w, const struct ir_operation *op)
 {
@@ -263,7 +290,7 @@ static void elementwise(struct walk *w, const struct ir_operation *op)
             operand[i] = op->operands[i]->type->rank ? of.outside[d] : of.whole;
             shade.pads[d] |= op->operands[i]->type->rank ? of.pads[d] : 0;
         }
-        shade.outside[d] = known_compute(op, operand);
+        shade.outside[d] = keep_copies(w, op, d, known_compute(op, operand));
         if (op->opcode == OP_SELECT && operand[0].kind == KNOWN_NUMBER) { /* the other side is not looked at there */
             const struct ir_value *dropped = op->operands[known_is(operand[0], 0) ? 1 : 2];
             uint64_t kept = 0;
@@ -301,7 +328,7 @@ static void map(struct walk *w, const struct ir_operation *op)
             if (d < 0)
                 shade[i].whole = result;
             else {
-                shade[i].outside[d] = result;
+                shade[i].outside[d] = keep_copies(w, op, d, result);
                 shade[i].pads[d] = pads;
             }
         }
@@ -373,6 +400,38 @@ static void reshape(struct walk *w, const struct ir_operation *op)
     set(w, op->results[0], new);
 }
 
+/* Of tiles one behind the other those count that reach outside. */
+static void concatenate(struct walk *w, const struct ir_operation *op)
+{
+    struct shade all = nothing(op->results[0]->type);
+    for (int i = 0; i < op->operand_count; i++) {
+        struct shade part = shade_of(w, op->operands[i]);
+        all.whole = i ? known_join(all.whole, part.whole) : part.whole;
+        for (int d = 0; d < op->results[0]->type->rank; d++) {
+            if (part.pads[d] || i == 0)
+                all.outside[d] = all.pads[d] ? known_join(all.outside[d], part.outside[d]) : part.outside[d];
+            all.pads[d] |= part.pads[d];
+        }
+    }
+    set(w, op->results[0], all);
+}
+
+/* An index that lies outside names no element, or, read as 0, the first one. */
+static void gather(struct walk *w, const struct ir_operation *op)
+{
+    int axis = (int)ir_number(op, IR_ATTRIBUTE_AXIS, 0);
+    struct shade from = shade_of(w, op->operands[0]), index = shade_of(w, op->operands[1]);
+    struct shade shade = nothing(op->results[0]->type);
+    shade.whole = known_join(from.whole, known_number(0));
+    for (int d = 0; d < op->results[0]->type->rank; d++) {
+        struct known at = known_as_value(index.outside[d], op->operands[1]->type->element);
+        bool names_none = at.high < 0 || at.low >= (double)op->operands[0]->type->extent[axis];
+        shade.pads[d] = index.pads[d] | (d == axis ? 0 : from.pads[d]);
+        shade.outside[d] = names_none ? known_number(0) : d == axis ? shade.whole : from.outside[d];
+    }
+    set(w, op->results[0], shade);
+}
+
 /* ---- reductions ---- */
 
 static void find(struct walk *w, const struct ir_operation *op, uint64_t pads, struct known outside)
@@ -382,23 +441,83 @@ static void find(struct walk *w, const struct ir_operation *op, uint64_t pads, s
         vector_push(w->lint->arena, &w->findings, ((struct finding){op, pads, outside}));
 }
 
-/* Whether what lies outside, on the right, leaves the left side as it is. */
-static bool region_keeps_left(struct walk *w, const struct ir_operation *op, int axis)
+/* What any number of such elements come to by the operation's function; false: there is more in it than scalars. */
+static bool combine_outside(struct walk *w, const struct ir_operation *op, int n, int axis, struct known *all)
 {
-    struct known arguments[2 * IR_MAX_RANK], results[IR_MAX_RANK];
-    int n = op->operand_count;
+    struct known arguments[2 * IR_MAX_RANK] = {0}, results[IR_MAX_RANK];
+    for (int i = 0; i < n; i++)
+        all[i] = known_as_value(shade_of(w, op->operands[i]).outside[axis], op->operands[i]->type->element);
+    for (int round = 0; round <= STABLE_AFTER; round++) {
+        bool stable = true;
+        for (int i = 0; i < n; i++) {
+            arguments[i] = all[i];
+            arguments[n + i] = known_as_value(shade_of(w, op->operands[i]).outside[axis],
+                                              op->operands[i]->type->element);
+        }
+        if (!known_compute_region(w->of_region, op->regions[0], arguments, results))
+            return false;
+        for (int i = 0; i < n; i++) {
+            struct known joined = known_join(all[i], results[i]);
+            stable = stable && known_same(joined, all[i]);
+            all[i] = joined;
+        }
+        if (stable)
+            return true;
+    }
+    for (int i = 0; i < n; i++)
+        all[i] = known_nothing(op->operands[i]->type->element);
+    return true;
+}
+
+/* The results that somebody uses, and those that these are computed from in the next step, a bit each.  A flat region. */
+static uint64_t results_that_matter(struct walk *w, const struct ir_operation *op, int n)
+{
+    const struct ir_block *body = op->regions[0];
+    const struct ir_operation *end = ir_terminator(body);
+    uint64_t matter = 0, before;
+    for (int i = 0; i < body->arguments.count; i++)
+        w->left_part[body->arguments.data[i]->id] = i < n ? UINT64_C(1) << i : 0;
+    for (const struct ir_operation *inner = body->first; inner != end; inner = inner->next) {
+        uint64_t *part = &w->left_part[inner->results[0]->id];
+        *part = 0;
+        for (int i = 0; i < inner->operand_count; i++)
+            *part |= w->left_part[inner->operands[i]->id];
+    }
+    for (int i = 0; i < n; i++)
+        if (op->results[i]->uses)
+            matter |= UINT64_C(1) << i;
+    do {
+        before = matter;
+        for (int i = 0; i < n; i++)
+            if (matter >> i & 1)
+                matter |= w->left_part[end->operands[i]->id];
+    } while (matter != before);
+    return matter;
+}
+
+/* Whether what lies outside, on the right, or where a scan goes from the end on the left, leaves the other side as it is. */
+static bool region_keeps_inside(struct walk *w, const struct ir_operation *op, int n, int axis, bool outside_first)
+{
+    struct known arguments[2 * IR_MAX_RANK] = {0}, results[IR_MAX_RANK];
+    bool copies = true;
     if (n > IR_MAX_RANK)
         return true;
+    struct known *within = arguments + (outside_first ? n : 0), *outside = arguments + (outside_first ? 0 : n);
+    if (!combine_outside(w, op, n, axis, outside))
+        return true; /* more than scalars: nothing is known */
     for (int i = 0; i < n; i++) {
         struct shade shade = shade_of(w, op->operands[i]);
-        struct known outside = shade.outside[axis];
-        arguments[i] = (struct known){KNOWN_LEFT, i, shade.whole.low, shade.whole.high};
-        arguments[n + i] = known_as_value(outside, op->operands[i]->type->element);
+        enum known_kind kind = shade.outside[axis].kind;
+        within[i] = (struct known){KNOWN_LEFT, i, shade.whole.low, shade.whole.high};
+        copies = copies && (kind == KNOWN_COPY || kind == KNOWN_POSITION);
     }
+    if (copies) /* such as the first position of a sum that has been reached */
+        return true;
     if (!known_compute_region(w->of_region, op->regions[0], arguments, results))
-        return true; /* more than scalars: nothing is known */
+        return true;
+    uint64_t matter = results_that_matter(w, op, n);
     for (int i = 0; i < n; i++)
-        if (results[i].kind != KNOWN_LEFT || results[i].left != i)
+        if (matter >> i & 1 && (results[i].kind != KNOWN_LEFT || results[i].left != i))
             return false;
     return true;
 }
@@ -412,7 +531,7 @@ static void reduce(struct walk *w, const struct ir_operation *op)
         pads |= shade_of(w, op->operands[i]).pads[axis];
     struct shade first = shade_of(w, op->operands[0]);
     struct known outside = known_as_value(first.outside[axis], op->operands[0]->type->element);
-    bool neutral = kind == IR_REDUCE_REGION ? !pads || region_keeps_left(w, op, axis)
+    bool neutral = kind == IR_REDUCE_REGION ? !pads || region_keeps_inside(w, op, op->operand_count, axis, false)
                                             : known_is_neutral(kind, outside, first.whole);
     if (!neutral)
         find(w, op, pads, outside);
@@ -432,18 +551,87 @@ static void reduce(struct walk *w, const struct ir_operation *op)
     }
 }
 
-/* What lies outside comes last, where nothing that is there looks at it; from the end it comes first. */
+/* What lies outside comes last, where nothing that is there looks at it; from the end it comes first.  Where it changes
+ * nothing, what stands there is the last element once more, or from the end what nothing comes to. */
 static void scan(struct walk *w, const struct ir_operation *op)
 {
-    int axis = (int)ir_number(op, IR_ATTRIBUTE_AXIS, 0);
+    int axis = (int)ir_number(op, IR_ATTRIBUTE_AXIS, 0), n = op->result_count;
     enum ir_reduce_kind kind = (enum ir_reduce_kind)ir_number(op, IR_ATTRIBUTE_KIND, IR_REDUCE_ADD);
+    bool reverse = ir_number(op, IR_ATTRIBUTE_REVERSE, 0), exclusive = ir_number(op, IR_ATTRIBUTE_EXCLUSIVE, 0);
+    bool neutral = true;
     struct shade first = shade_of(w, op->operands[0]);
-    struct known outside = known_as_value(first.outside[axis], op->operands[0]->type->element);
-    if (ir_number(op, IR_ATTRIBUTE_REVERSE, 0) && kind != IR_REDUCE_REGION &&
-        !known_is_neutral(kind, outside, first.whole))
-        find(w, op, first.pads[axis], outside);
-    for (int i = 0; i < op->result_count; i++)
-        set(w, op->results[i], nothing(op->results[i]->type));
+    uint64_t pads = 0;
+    for (int i = 0; i < n; i++)
+        pads |= shade_of(w, op->operands[i]).pads[axis];
+    if (pads)
+        neutral = kind == IR_REDUCE_REGION
+                      ? region_keeps_inside(w, op, n, axis, reverse)
+                      : known_is_neutral(kind, known_as_value(first.outside[axis], op->operands[0]->type->element),
+                                         first.whole);
+    if (reverse && !neutral)
+        find(w, op, pads, known_as_value(first.outside[axis], op->operands[0]->type->element));
+    struct known along[IR_MAX_RANK][IR_MAX_RANK];
+    for (int d = 0; d < op->operands[0]->type->rank; d++)
+        if (n > IR_MAX_RANK || kind != IR_REDUCE_REGION || !combine_outside(w, op, n, d, along[d]))
+            for (int i = 0; i < n && i < IR_MAX_RANK; i++)
+                along[d][i] = kind == IR_REDUCE_REGION
+                                  ? known_nothing(op->results[i]->type->element)
+                                  : known_reduce(kind, known_as_value(shade_of(w, op->operands[i]).outside[d],
+                                                                      op->results[i]->type->element));
+    for (int i = 0; i < n; i++) {
+        struct shade old = shade_of(w, op->operands[i]), new = nothing(op->results[i]->type);
+        struct known initial = exclusive ? shade_of(w, op->operands[n + i]).whole : new.whole;
+        for (int d = 0; d < op->results[i]->type->rank && i < IR_MAX_RANK; d++) {
+            new.pads[d] = old.pads[d];
+            if (d != axis || reverse)
+                new.outside[d] = exclusive ? known_join(along[d][i], initial) : along[d][i];
+            else if (neutral && !exclusive)
+                new.outside[d].kind = KNOWN_COPY;
+        }
+        if (reverse && !neutral)
+            new.pads[axis] = 0;
+        set(w, op->results[i], new);
+    }
+}
+
+/* What lies outside must come last in the order, or it stands among the others, whose places are then no longer known. */
+static void sort(struct walk *w, const struct ir_operation *op)
+{
+    int axis = (int)ir_number(op, IR_ATTRIBUTE_AXIS, 0);
+    bool descending = ir_number(op, IR_ATTRIBUTE_DESCENDING, 0);
+    struct shade key = shade_of(w, op->operands[0]);
+    struct known outside = known_as_value(key.outside[axis], op->operands[0]->type->element);
+    bool last = known_is_neutral(descending ? IR_REDUCE_MAX : IR_REDUCE_MIN, outside, key.whole);
+    uint64_t pads = pads_left(w, key.pads[axis], op);
+    if (pads && !last)
+        find(w, op, pads, outside);
+    for (int i = 0; i < op->result_count; i++) {
+        struct shade shade = nothing(op->results[i]->type);
+        if (i < op->operand_count)
+            shade = shade_of(w, op->operands[i]);
+        else
+            shade.outside[axis] = (struct known){KNOWN_POSITION, 0, 1, 1};
+        if (!pads || !last) {
+            shade.outside[axis] = shade.whole;
+            shade.pads[axis] = 0;
+        } else {
+            shade.pads[axis] = pads;
+        }
+        set(w, op->results[i], shade);
+    }
+}
+
+/* Each element that is a bin's number counts. */
+static void histogram(struct walk *w, const struct ir_operation *op)
+{
+    struct shade shade = shade_of(w, op->operands[0]);
+    double bins = (double)op->results[0]->type->extent[0];
+    for (int d = 0; d < op->operands[0]->type->rank; d++) {
+        struct known outside = known_as_value(shade.outside[d], op->operands[0]->type->element);
+        if (outside.high >= 0 && outside.low < bins)
+            find(w, op, shade.pads[d], outside);
+    }
+    set(w, op->results[0], nothing(op->results[0]->type));
 }
 
 /* a @ b + c sums along the last axis of a, the one before the last of b: 0 on one side is enough. */
@@ -549,11 +737,16 @@ static void walk_operation(struct walk *w, const struct ir_operation *op)
     case OP_MAP: map(w, op); return;
     case OP_REDUCE: reduce(w, op); return;
     case OP_SCAN: scan(w, op); return;
+    case OP_SORT: sort(w, op); return;
+    case OP_HISTOGRAM: histogram(w, op); return;
+    case OP_CONCATENATE: concatenate(w, op); return;
+    case OP_GATHER: gather(w, op); return;
     case OP_DOT: dot(w, op); return;
     case OP_SPLAT:
     case OP_BROADCAST: broadcast(w, op); return;
     case OP_RESHAPE: reshape(w, op); return;
     case OP_PERMUTE: permute(w, op); return;
+    case OP_FLIP:
     case OP_EXTRACT: set(w, op->results[0], shade_of(w, op->operands[0])); return;
     default: break;
     }
@@ -598,6 +791,8 @@ static const char *name_of(const struct walk *w, const struct ir_operation *op)
         if (length && length < size && text[length] == '(')
             return arena_substring(w->lint->arena, text, length);
     }
+    if (op->opcode == OP_SORT || op->opcode == OP_HISTOGRAM)
+        return ir_op_info[op->opcode].text;
     return kinds[ir_number(op, IR_ATTRIBUTE_KIND, IR_REDUCE_ADD)];
 }
 
@@ -605,6 +800,10 @@ static const char *neutral_words(const struct ir_operation *op)
 {
     if (op->opcode == OP_DOT)
         return "0";
+    if (op->opcode == OP_SORT)
+        return ir_number(op, IR_ATTRIBUTE_DESCENDING, 0) ? "the least value" : "the greatest value";
+    if (op->opcode == OP_HISTOGRAM)
+        return "-1, which counts nowhere";
     switch (ir_number(op, IR_ATTRIBUTE_KIND, IR_REDUCE_ADD)) {
     case IR_REDUCE_MUL: return "1";
     case IR_REDUCE_AND: return "true";
@@ -769,7 +968,8 @@ void lint_padding(const struct lint *lint, const struct ir_function *function)
     struct walk w = {.lint = lint,
                      .function = function,
                      .of = ARENA_ARRAY(lint->arena, struct shade, function->next_value_id),
-                     .of_region = ARENA_ARRAY(lint->arena, struct known, function->next_value_id)};
+                     .of_region = ARENA_ARRAY(lint->arena, struct known, function->next_value_id),
+                     .left_part = ARENA_ARRAY(lint->arena, uint64_t, function->next_value_id)};
     walk_function(&w);
     for (int i = 0; i < w.findings.count; i++)
         report(&w, &w.findings.data[i]);

@@ -33,11 +33,15 @@ struct known known_as_value(struct known known, enum ir_element element)
 
 struct known known_join(struct known a, struct known b)
 {
-    if (a.kind == b.kind && a.left == b.left && (a.kind == KNOWN_LEFT || a.low == b.low) && a.kind != KNOWN_NOTHING)
+    bool bounded = a.kind == KNOWN_NOTHING || a.kind == KNOWN_COPY;
+    if (a.kind == b.kind && a.left == b.left && (a.kind == KNOWN_LEFT || a.low == b.low) && !bounded)
         return a;
     if (a.kind == KNOWN_POSITION || b.kind == KNOWN_POSITION)
         return known_between(-INFINITY, INFINITY);
-    return known_between(fmin(a.low, b.low), fmax(a.high, b.high));
+    struct known both = known_between(fmin(a.low, b.low), fmax(a.high, b.high));
+    if (a.kind == KNOWN_COPY && b.kind == KNOWN_COPY)
+        both.kind = KNOWN_COPY;
+    return both;
 }
 
 /* ---- arithmetic ---- */
@@ -366,6 +370,10 @@ struct known known_reduce(enum ir_reduce_kind kind, struct known element)
 
 bool known_is_neutral(enum ir_reduce_kind kind, struct known element, struct known all)
 {
+    bool once_more_is_the_same = kind == IR_REDUCE_MIN || kind == IR_REDUCE_MAX || kind == IR_REDUCE_AND ||
+                                 kind == IR_REDUCE_OR;
+    if (element.kind == KNOWN_COPY && once_more_is_the_same)
+        return true;
     switch (kind) {
     case IR_REDUCE_ADD:
     case IR_REDUCE_OR:

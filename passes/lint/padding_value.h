@@ -1,14 +1,14 @@
-/* What a scalar, or each element of a tile in one part of it, is known to be: a number, the left side of a reduction, a
- * position that grows along the axis, or nothing but bounds.  Numbers are doubles: what they are asked is whether they
+/* What a scalar, or each element of a tile in one part of it, is known to be: a number, one scalar of a reduction's own
+ * part, a position that grows along the axis, a copy of an element that is inside, or nothing but bounds.  Numbers are doubles: what they are asked is whether they
  * are neutral. */
 #ifndef TILECC_PADDING_VALUE_H
 #define TILECC_PADDING_VALUE_H
 #include "ir/ir.h"
 
-enum known_kind { KNOWN_NOTHING, KNOWN_NUMBER, KNOWN_LEFT, KNOWN_POSITION };
+enum known_kind { KNOWN_NOTHING, KNOWN_NUMBER, KNOWN_LEFT, KNOWN_POSITION, KNOWN_COPY };
 struct known {
     enum known_kind kind;
-    int left; /* KNOWN_LEFT: which scalar of the left side */
+    int left; /* KNOWN_LEFT: which scalar of the part that lies inside: the left one, from the end the right one */
     double low,
         high; /* bounds of the value, NaN apart; of a number: the number.  A position: low is 1 or -1, its sign */
 };
