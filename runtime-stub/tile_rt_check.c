@@ -104,11 +104,8 @@ static int evaluate_pure(unsigned opcode, int64_t a, int64_t b, int64_t *result)
     case TILE_RT_OP_absolute: *result = b; return b >= 0 || !__builtin_sub_overflow((int64_t)0, b, result);
     case TILE_RT_OP_log2: *result = b <= 0 ? -1 : 63 - __builtin_clzll((unsigned long long)b); return 1;
     case TILE_RT_OP_shift_left:
-        if (a == 0 || b < 0 || b > 62) {
-            *result = 0;
-            return a == 0;
-        }
-        return !__builtin_mul_overflow(a, (int64_t)1 << b, result);
+        *result = b < 0 || b > 63 ? 0 : (int64_t)((uint64_t)a << b);
+        return a == 0 || (b >= 0 && b <= 63 && *result >> b == a);
     case TILE_RT_OP_shift_right: *result = b < 0 || b > 63 ? -(int64_t)(a < 0) : a >> b; return 1;
     case TILE_RT_OP_bit_and: *result = a & b; return 1;
     case TILE_RT_OP_bit_or: *result = a | b; return 1;

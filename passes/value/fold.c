@@ -55,27 +55,15 @@ static bool fold_float_binary(const struct ir_operation *op, enum ir_element e, 
     }
 }
 
-static bool holds(int64_t predicate, bool less, bool equal, bool greater)
-{
-    switch (predicate) {
-    case IR_PREDICATE_EQ: return equal;
-    case IR_PREDICATE_NE: return !equal;
-    case IR_PREDICATE_LT: return less;
-    case IR_PREDICATE_LE: return less || equal;
-    case IR_PREDICATE_GT: return greater;
-    default: return greater || equal;
-    }
-}
-
 static uint64_t fold_compare(const struct ir_operation *op, enum ir_element e, uint64_t a, uint64_t b)
 {
-    int64_t predicate = ir_number(op, IR_ATTRIBUTE_PREDICATE, IR_PREDICATE_EQ);
+    enum ir_predicate predicate = (enum ir_predicate)ir_number(op, IR_ATTRIBUTE_PREDICATE, IR_PREDICATE_EQ);
     if (ir_is_float(e)) {
         double x = ir_bits_to_double(e, a), y = ir_bits_to_double(e, b);
-        return holds(predicate, x < y, x == y, x > y);
+        return arithmetic_compare(predicate, x < y, x == y, x > y);
     }
     bool less = ir_is_signed(e) ? (int64_t)a < (int64_t)b : a < b;
-    return holds(predicate, less, a == b, !less && a != b);
+    return arithmetic_compare(predicate, less, a == b, !less && a != b);
 }
 
 /* Halves are exchanged, then their halves, down to neighbours; the result stands in the upper bits. */
@@ -98,14 +86,11 @@ static bool fold_unary(const struct ir_operation *op, enum ir_element e, uint64_
         return value == value && (op->opcode == OP_NEG || op->opcode == OP_ABS);
     }
     switch (op->opcode) {
-    case OP_NEG: *bits = ir_int_to_bits(e, (int64_t)(0 - a)); return true;
-    case OP_ABS: *bits = ir_int_to_bits(e, (int64_t)(ir_is_signed(e) && (int64_t)a < 0 ? 0 - a : a)); return true;
-    case OP_NOT: *bits = e == IR_BOOL ? !a : ir_int_to_bits(e, (int64_t)~a); return true;
     case OP_POPCOUNT: *bits = (uint64_t)__builtin_popcountll(a & mask); return true;
     case OP_CLZ: *bits = (uint64_t)(width - 1 - log2_floor(a & mask)); return true;
     case OP_CTZ: *bits = (uint64_t)(a & mask ? __builtin_ctzll(a & mask) : width); return true;
     case OP_BITREVERSE: *bits = ir_int_to_bits(e, (int64_t)reverse_bits(a, width)); return true;
-    default: return false;
+    default: return arithmetic_integer(op->opcode, e, a, 0, bits);
     }
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/plant.h"
+#include "ir/arithmetic.h"
 
 /* False: a u64 that no i64 is. */
 static bool scalar_value(const struct host_call *call, int64_t parameter, int64_t *value)
@@ -43,55 +44,71 @@ static bool leaf(const struct host_call *call, const struct kernel_expression *e
     }
 }
 
-static bool compare_floats(enum kernel_host_op op, double a, double b)
+/* The predicate of a comparison, of integers or floats; -1: the operation is none. */
+static int predicate_of(enum kernel_host_op op)
 {
     switch (op) {
-    case KERNEL_HOST_FLOAT_EQ: return a == b;
-    case KERNEL_HOST_FLOAT_NE: return a != b;
-    case KERNEL_HOST_FLOAT_LT: return a < b;
-    case KERNEL_HOST_FLOAT_LE: return PLANTED(host_le_of_nan) ? !(a > b) : a <= b;
-    case KERNEL_HOST_FLOAT_GT: return a > b;
-    default: return a >= b;
+    case KERNEL_HOST_EQ:
+    case KERNEL_HOST_FLOAT_EQ: return IR_PREDICATE_EQ;
+    case KERNEL_HOST_NE:
+    case KERNEL_HOST_FLOAT_NE: return IR_PREDICATE_NE;
+    case KERNEL_HOST_LT:
+    case KERNEL_HOST_FLOAT_LT: return IR_PREDICATE_LT;
+    case KERNEL_HOST_LE:
+    case KERNEL_HOST_FLOAT_LE: return IR_PREDICATE_LE;
+    case KERNEL_HOST_GT:
+    case KERNEL_HOST_FLOAT_GT: return IR_PREDICATE_GT;
+    case KERNEL_HOST_GE:
+    case KERNEL_HOST_FLOAT_GE: return IR_PREDICATE_GE;
+    default: return -1;
     }
 }
 
-static bool arithmetic(enum kernel_host_op op, int64_t a, int64_t b, int64_t *value)
+static bool compare_floats(enum kernel_host_op op, double a, double b)
+{
+    bool equal = a == b || (PLANTED(host_le_of_nan) && op == KERNEL_HOST_FLOAT_LE && !(a > b));
+    return arithmetic_compare((enum ir_predicate)predicate_of(op), a<b, equal, a> b);
+}
+
+static enum ir_opcode opcode_of(enum kernel_host_op op)
 {
     switch (op) {
-    case KERNEL_HOST_ADD: return !__builtin_add_overflow(a, b, value);
-    case KERNEL_HOST_SUB: return !__builtin_sub_overflow(a, b, value);
-    case KERNEL_HOST_MUL: return !__builtin_mul_overflow(a, b, value);
-    case KERNEL_HOST_DIV:
-        *value = b ? (b == -1 ? 0 : a / b) : 0;
-        return b != -1 || !__builtin_sub_overflow((int64_t)0, a, value);
-    case KERNEL_HOST_REM: *value = b == 0 ? a : b == -1 ? 0 : a % b; return true;
-    case KERNEL_HOST_CDIV:
-        if (b == -1)
-            return !__builtin_sub_overflow((int64_t)0, a, value);
-        *value = b == 0 ? 0 : a / b + (a % b != 0 && (a < 0) == (b < 0));
-        return true;
-    case KERNEL_HOST_MIN: *value = int64_min(a, b); return true;
-    case KERNEL_HOST_MAX: *value = int64_max(a, b); return true;
-    case KERNEL_HOST_NEG: return !__builtin_sub_overflow((int64_t)0, a, value);
-    case KERNEL_HOST_ABS: *value = a; return a >= 0 || !__builtin_sub_overflow((int64_t)0, a, value);
-    case KERNEL_HOST_SHL:
-        *value = b < 0 || b > 62 ? 0 : (int64_t)((uint64_t)a << b);
-        return b >= 0 && b <= 62 && *value >> b == a;
-    case KERNEL_HOST_SHR: *value = b < 0 || b > 63 ? -(a < 0) : a >> b; return true;
-    case KERNEL_HOST_BIT_AND: *value = a & b; return true;
-    case KERNEL_HOST_BIT_OR: *value = a | b; return true;
-    case KERNEL_HOST_BIT_XOR: *value = a ^ b; return true;
-    case KERNEL_HOST_BIT_NOT: *value = ~a; return true;
-    case KERNEL_HOST_ILOG2: *value = a > 0 ? log2_floor((uint64_t)a) : -1; return true;
-    case KERNEL_HOST_EQ: *value = a == b; return true;
-    case KERNEL_HOST_NE: *value = a != b; return true;
-    case KERNEL_HOST_LT: *value = a < b; return true;
-    case KERNEL_HOST_LE: *value = a <= b; return true;
-    case KERNEL_HOST_GT: *value = a > b; return true;
-    case KERNEL_HOST_GE: *value = a >= b; return true;
-    case KERNEL_HOST_NOT: *value = !a; return true;
+    case KERNEL_HOST_ADD: return OP_ADD;
+    case KERNEL_HOST_SUB: return OP_SUB;
+    case KERNEL_HOST_MUL: return OP_MUL;
+    case KERNEL_HOST_DIV: return OP_DIV;
+    case KERNEL_HOST_REM: return OP_REM;
+    case KERNEL_HOST_MIN: return OP_MIN;
+    case KERNEL_HOST_MAX: return OP_MAX;
+    case KERNEL_HOST_NEG: return OP_NEG;
+    case KERNEL_HOST_ABS: return OP_ABS;
+    case KERNEL_HOST_SHL: return OP_SHL;
+    case KERNEL_HOST_SHR: return OP_SHR;
+    case KERNEL_HOST_BIT_AND: return OP_AND;
+    case KERNEL_HOST_BIT_OR: return OP_OR;
+    case KERNEL_HOST_BIT_XOR: return OP_XOR;
+    case KERNEL_HOST_BIT_NOT: return OP_NOT;
     default: die("host expression %d", op);
     }
+}
+
+/* False: i64 does not hold the result. */
+static bool arithmetic(enum kernel_host_op op, int64_t a, int64_t b, int64_t *value)
+{
+    int predicate = predicate_of(op);
+    wide_integer exact;
+    if (predicate >= 0)
+        exact = arithmetic_compare((enum ir_predicate)predicate, a < b, a == b, a > b);
+    else if (op == KERNEL_HOST_CDIV)
+        exact = arithmetic_divide_up(a, b);
+    else if (op == KERNEL_HOST_ILOG2)
+        exact = arithmetic_log2(a);
+    else if (op == KERNEL_HOST_NOT)
+        exact = !a;
+    else if (!arithmetic_exact(opcode_of(op), a, b, &exact))
+        return false;
+    *value = (int64_t)exact;
+    return arithmetic_fits(exact, IR_I64);
 }
 
 /* One evaluation: the cells that are kept, and the turns that loops have taken. */

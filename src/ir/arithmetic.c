@@ -3,63 +3,124 @@
 
 #include "base/plant.h"
 
-__extension__ typedef __int128 wide;
-__extension__ typedef unsigned __int128 unsigned_wide;
+__extension__ typedef unsigned __int128 wide_magnitude;
 
-static uint64_t shift(enum ir_opcode opcode, enum ir_element e, uint64_t a, uint64_t amount)
+static bool divide(wide_integer a, wide_integer b, wide_integer *result)
 {
-    int width = ir_element_info[e].bits;
-    /* the amount is read as unsigned in its own width */
-    uint64_t by = width == 64 ? amount : amount & ((UINT64_C(1) << width) - 1);
-    if (PLANTED(fold_wraps_shift_distance))
-        by %= (uint64_t)width;
-    bool out = by >= (uint64_t)width;
-    if (opcode == OP_SHL)
-        return out ? 0 : a << by;
-    if (ir_is_signed(e))
-        return (uint64_t)((int64_t)a >> (out ? width - 1 : (int)by));
-    return out ? 0 : a >> by;
+    if (b == -1)
+        return !__builtin_sub_overflow((wide_integer)0, a, result);
+    bool lower = PLANTED(fold_floors_division) && b != 0 && (a < 0) != (b < 0) && a % b != 0;
+    *result = b == 0 ? 0 : a / b - lower;
+    return true;
+}
+
+static bool shift_left(wide_integer a, wide_integer distance, wide_integer *result)
+{
+    bool out = distance < 0 || distance > 127;
+    *result = out ? 0 : (wide_integer)((wide_magnitude)a << (int)distance);
+    return a == 0 || (!out && *result >> (int)distance == a);
+}
+
+bool arithmetic_exact(enum ir_opcode opcode, wide_integer a, wide_integer b, wide_integer *result)
+{
+    switch (opcode) {
+    case OP_ADD: return !__builtin_add_overflow(a, b, result);
+    case OP_SUB: return !__builtin_sub_overflow(a, b, result);
+    case OP_MUL: return !__builtin_mul_overflow(a, b, result);
+    case OP_DIV: return divide(a, b, result);
+    case OP_REM: *result = b == 0 ? a : b == -1 ? 0 : a % b; return true;
+    case OP_MIN: *result = a < b ? a : b; return true;
+    case OP_MAX: *result = a < b ? b : a; return true;
+    case OP_AND: *result = a & b; return true;
+    case OP_OR: *result = a | b; return true;
+    case OP_XOR: *result = a ^ b; return true;
+    case OP_SHL: return shift_left(a, b, result);
+    case OP_SHR: *result = a >> (b < 0 || b > 127 ? 127 : (int)b); return true;
+    case OP_NEG: return !__builtin_sub_overflow((wide_integer)0, a, result);
+    case OP_ABS: *result = a; return a >= 0 || !__builtin_sub_overflow((wide_integer)0, a, result);
+    case OP_NOT: *result = ~a; return true;
+    default: die("%s is no arithmetic on integers", ir_op_info[opcode].name);
+    }
+}
+
+static wide_integer widen(enum ir_element e, uint64_t bits)
+{
+    return ir_is_signed(e) ? (wide_integer)(int64_t)bits : (wide_integer)bits;
 }
 
 static uint64_t multiply_high(enum ir_element e, uint64_t a, uint64_t b)
 {
     int width = ir_element_info[e].bits;
-    return ir_is_signed(e) ? (uint64_t)(((wide)(int64_t)a * (int64_t)b) >> width)
-                           : (uint64_t)(((unsigned_wide)a * b) >> width);
+    return ir_is_signed(e) ? (uint64_t)(widen(e, a) * widen(e, b) >> width)
+                           : (uint64_t)((wide_magnitude)a * b >> width);
 }
 
-static uint64_t divide(enum ir_element e, uint64_t a, uint64_t b, bool remainder)
+/* The distance is read as unsigned in its own width; one of the width or more moves everything out. */
+static wide_integer shift_distance(enum ir_element e, uint64_t bits)
 {
-    if (b == 0)
-        return remainder ? a : 0;
-    if (!ir_is_signed(e))
-        return remainder ? a % b : a / b;
-    if ((int64_t)b == -1)
-        return remainder ? 0 : 0 - a;
-    bool lower = PLANTED(fold_floors_division) && (int64_t)(a ^ b) < 0 && (int64_t)a % (int64_t)b != 0;
-    return (uint64_t)(remainder ? (int64_t)a % (int64_t)b : (int64_t)a / (int64_t)b - lower);
+    int width = ir_element_info[e].bits;
+    uint64_t by = width == 64 ? bits : bits & ((UINT64_C(1) << width) - 1);
+    return (wide_integer)(PLANTED(fold_wraps_shift_distance) ? by % (uint64_t)width : by);
 }
 
 bool arithmetic_integer(enum ir_opcode opcode, enum ir_element e, uint64_t a, uint64_t b, uint64_t *bits)
 {
-    bool less = ir_is_signed(e) ? (int64_t)a < (int64_t)b : a < b;
-    uint64_t result;
+    wide_integer right = widen(e, b), result;
     switch (opcode) {
-    case OP_ADD: result = a + b; break;
-    case OP_SUB: result = a - b; break;
-    case OP_MUL: result = a * b; break;
-    case OP_DIV: result = divide(e, a, b, false); break;
-    case OP_REM: result = divide(e, a, b, true); break;
-    case OP_MIN: result = less ? a : b; break;
-    case OP_MAX: result = less ? b : a; break;
-    case OP_AND: result = a & b; break;
-    case OP_OR: result = a | b; break;
-    case OP_XOR: result = a ^ b; break;
+    case OP_MULHI: *bits = ir_int_to_bits(e, (int64_t)multiply_high(e, a, b)); return true;
     case OP_SHL:
-    case OP_SHR: result = shift(opcode, e, a, b); break;
-    case OP_MULHI: result = multiply_high(e, a, b); break;
+    case OP_SHR: right = shift_distance(e, b); break;
+    case OP_ADD:
+    case OP_SUB:
+    case OP_MUL:
+    case OP_DIV:
+    case OP_REM:
+    case OP_MIN:
+    case OP_MAX:
+    case OP_AND:
+    case OP_OR:
+    case OP_XOR:
+    case OP_NEG:
+    case OP_ABS:
+    case OP_NOT: break;
     default: return false;
     }
-    *bits = ir_int_to_bits(e, (int64_t)result);
+    arithmetic_exact(opcode, widen(e, a), right, &result); /* what does not fit wraps */
+    if (e == IR_BOOL)
+        result &= 1;
+    *bits = ir_int_to_bits(e, (int64_t)(uint64_t)result);
     return true;
+}
+
+bool arithmetic_fits(wide_integer number, enum ir_element element)
+{
+    if (element == IR_BOOL)
+        return number == 0 || number == 1;
+    int bits = ir_element_info[element].bits;
+    if (ir_is_signed(element))
+        return number >= -((wide_integer)1 << (bits - 1)) && number < ((wide_integer)1 << (bits - 1));
+    return number >= 0 && number < ((wide_integer)1 << bits);
+}
+
+wide_integer arithmetic_divide_up(wide_integer a, wide_integer b)
+{
+    return b == 0 ? 0 : a / b + (a % b != 0 && (a < 0) == (b < 0));
+}
+
+int arithmetic_log2(wide_integer number)
+{
+    uint64_t high = (uint64_t)(number >> 64);
+    return number <= 0 ? -1 : high ? 64 + log2_floor(high) : log2_floor((uint64_t)number);
+}
+
+bool arithmetic_compare(enum ir_predicate predicate, bool less, bool equal, bool greater)
+{
+    switch (predicate) {
+    case IR_PREDICATE_EQ: return equal;
+    case IR_PREDICATE_NE: return !equal;
+    case IR_PREDICATE_LT: return less;
+    case IR_PREDICATE_LE: return less || equal;
+    case IR_PREDICATE_GT: return greater;
+    default: return greater || equal;
+    }
 }

@@ -25,6 +25,9 @@ kernel half(h: f16, x: inout i64[N]) grid(i: 1) requires(h < 1.0) { x[0] = h < 1
 kernel brain(h: bf16, x: inout i64[N]) grid(i: 1) requires(h < 1.0) { x[0] = h < 1.0 ? 7 : 8; }
 kernel tenth(h: f32, x: inout i64[N]) grid(i: 1) requires(h <= 0.1) { x[0] = h <= 0.1 ? 7 : 8; }
 kernel above(h: f32, x: inout i64[N]) grid(i: 1) requires(h > 0.1) { x[0] = h > 0.1 ? 7 : 8; }
+kernel nothing(n: u32, x: inout i64[N]) grid(i: 1) requires((n - n) << n == 0) { x[0] = 7; }
+kernel lowest(n: u32, x: inout i64[N]) grid(i: 1) requires(-1 << n < 0) { x[0] = 7; }
+kernel highest(n: u32, x: inout i64[N]) grid(i: 1) requires(1 << n > 0) { x[0] = 7; }
 TILE
     # kernel, argument, what x[0] is then or what is said of it
     cat >cases <<'CASES'
@@ -55,6 +58,11 @@ half 0.99 7
 brain 0.999 requires(h < 1.0) does not hold
 tenth 0.1 7
 above 0.1 requires(h > 0.1) does not hold
+nothing 100 7
+lowest 63 7
+lowest 64 -1 << n < 0 does not fit 64 bits
+highest 62 7
+highest 63 1 << n > 0 does not fit 64 bits
 CASES
     {
         printf '#include <stdio.h>\n#include "clauses.h"\nint main(void)\n{\n    int64_t data[4];\n'

@@ -321,8 +321,12 @@ struct value build_cdiv(struct elaborator *e, struct call *call, int detail)
 {
     (void)detail;
     if (all_constant_integers(call)) {
-        wide_integer a = call->argument[0].integer, b = call->argument[1].integer;
-        return number_like(e, call, b == 0 ? 0 : a / b + (a % b != 0 && (a % b > 0) == (b > 0)));
+        wide_integer a = call->argument[0].integer, b = call->argument[1].integer, most;
+        if (!arithmetic_exact(OP_DIV, a, b, &most)) {
+            front_report(e, DIAGNOSTIC_E0505, call->at, "the value of a constant is too large");
+            return value_error(call->at);
+        }
+        return number_like(e, call, arithmetic_divide_up(a, b));
     }
     if (any_host(call))
         return host_call(e, call, KERNEL_HOST_CDIV);
@@ -341,12 +345,8 @@ struct value build_ilog2(struct elaborator *e, struct call *call, int detail)
 {
     (void)detail;
     struct value v = call->argument[0];
-    if (v.kind == VALUE_INTEGER) {
-        int bits = -1;
-        for (wide_integer n = v.integer; n > 0; n >>= 1)
-            bits++;
-        return number_like(e, call, bits);
-    }
+    if (v.kind == VALUE_INTEGER)
+        return number_like(e, call, arithmetic_log2(v.integer));
     if (v.kind == VALUE_HOST)
         return host_call(e, call, KERNEL_HOST_ILOG2);
     if (v.kind != VALUE_RUN || !ir_is_integer(v.run->type->element))

@@ -53,7 +53,7 @@ static bool *find_uses(const struct kernel_plan *plan, const struct ast_domain *
 static bool ascending(struct domain *domain)
 {
     for (int i = 0; i < domain->count; i++) {
-        if (domain->data[i].kind != VALUE_INTEGER || !constant_fits(domain->data[i].integer, IR_I64))
+        if (domain->data[i].kind != VALUE_INTEGER || !arithmetic_fits(domain->data[i].integer, IR_I64))
             return false;
         for (int j = i; j > 0 && domain->data[j - 1].integer > domain->data[j].integer; j--) {
             struct value swap = domain->data[j];
@@ -71,13 +71,13 @@ static bool is_key_value(const struct value *v, const struct value *first)
     if (v->kind == VALUE_TYPE)
         return v->type->kind == TYPE_PLAIN && v->type->plain->rank == 0;
     if (v->kind == VALUE_INTEGER)
-        return constant_fits(v->integer, IR_I64);
+        return arithmetic_fits(v->integer, IR_I64);
     return v->kind == VALUE_BOOL || v->kind == VALUE_ENUMERATOR;
 }
 
 static bool report_mixed(struct elaborator *e, const struct row *row, const struct value *v)
 {
-    if (v->kind == VALUE_INTEGER && !constant_fits(v->integer, IR_I64)) {
+    if (v->kind == VALUE_INTEGER && !arithmetic_fits(v->integer, IR_I64)) {
         struct buffer text = {0};
         value_print_wide(&text, v->integer);
         front_report(e, DIAGNOSTIC_E0502, v->at, "a member of the set of `%s` is %s, which does not fit i64",
@@ -93,7 +93,7 @@ static bool report_mixed(struct elaborator *e, const struct row *row, const stru
 /* A key is an int in C, or an extent, which only a `huge` view has beyond that. */
 static bool can_be_passed(const struct kernel_plan *plan, const struct row *row, const struct value *v)
 {
-    if (v->kind != VALUE_INTEGER || row->least || constant_fits(v->integer, IR_I32))
+    if (v->kind != VALUE_INTEGER || row->least || arithmetic_fits(v->integer, IR_I32))
         return true;
     const struct ast_declaration *kernel = plan->declaration;
     for (int i = 0; i < kernel->parameters.count; i++) {
@@ -115,7 +115,7 @@ static bool evaluate(const struct kernel_plan *plan, struct elaborator *e, const
         if (ascending(domain))
             return true;
         for (int i = 0; i < domain->count; i++)
-            if (domain->data[i].kind == VALUE_INTEGER && !constant_fits(domain->data[i].integer, IR_I64))
+            if (domain->data[i].kind == VALUE_INTEGER && !arithmetic_fits(domain->data[i].integer, IR_I64))
                 return report_mixed(e, row, &domain->data[i]);
         front_report(e, DIAGNOSTIC_E0407, at, "the domain of a `const` name holds integers");
         return false;

@@ -2,22 +2,11 @@
  * fit it. Typed constants (`const N: i32 = 4`, `i32(4)`) wrap and round as their type does when running. */
 #include "base/plant.h"
 #include "front/values/elaborate.h"
-#include "ir/arithmetic.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-bool constant_fits(wide_integer number, enum ir_element element)
-{
-    if (element == IR_BOOL)
-        return number == 0 || number == 1;
-    int bits = ir_element_info[element].bits;
-    if (ir_is_signed(element))
-        return number >= -((wide_integer)1 << (bits - 1)) && number < ((wide_integer)1 << (bits - 1));
-    return number >= 0 && number < ((wide_integer)1 << bits);
-}
 
 /* The bits of an integer or real constant in an element's encoding. */
 static struct value from_bits(enum ir_element element, uint64_t bits, struct location at)
@@ -80,7 +69,7 @@ static struct value integer_to_element(struct elaborator *e, struct value v, enu
     }
     if (element == IR_BOOL && convert)
         return value_bool(v.integer != 0, v.at);
-    if (!convert && !constant_fits(v.integer, element)) {
+    if (!convert && !arithmetic_fits(v.integer, element)) {
         struct buffer text = {0};
         value_print_wide(&text, v.integer);
         front_report(e, DIAGNOSTIC_E0502, v.at, "%s does not fit %s", text.data,
@@ -161,84 +150,41 @@ struct value constant_to_element(struct elaborator *e, struct value v, enum ir_e
 
 /* ---- integers ---- */
 
-static bool shift_integer(struct elaborator *e, enum ast_operator operation, wide_integer a, wide_integer b,
-                          struct location at, wide_integer *result)
+/* Untyped constants are shifted by as much as a reader can mean. */
+static bool check_distance(struct elaborator *e, enum ast_operator operation, wide_integer distance, struct location at)
 {
-    if (b < 0 || (operation == OPERATOR_SHIFT_LEFT && b > 100)) {
-        struct buffer text = {0};
-        value_print_wide(&text, b);
-        front_report(e, DIAGNOSTIC_E0505, at,
-                     "constants are shifted to the left by 0 to 100, to the right by 0 or "
-                     "more bits; this is %s",
-                     text.data);
-        buffer_free(&text);
-        return false;
-    }
-    if (operation == OPERATOR_SHIFT_RIGHT)
-        *result = b > 126 ? (a < 0 ? -1 : 0) : a >> (int)b;
-    else if (__builtin_mul_overflow(a, (wide_integer)1 << (int)b, result)) {
-        front_report(e, DIAGNOSTIC_E0505, at, "the value of a constant is too large");
-        return false;
-    }
-    return true;
+    if (distance >= 0 && (operation == OPERATOR_SHIFT_RIGHT || distance <= 100))
+        return true;
+    struct buffer text = {0};
+    value_print_wide(&text, distance);
+    front_report(e, DIAGNOSTIC_E0505, at,
+                 "constants are shifted to the left by 0 to 100, to the right by 0 or "
+                 "more bits; this is %s",
+                 text.data);
+    buffer_free(&text);
+    return false;
 }
 
 /* Of a type: as when running. */
-static bool typed_operation(enum ast_operator operation, enum ir_element element, wide_integer a, wide_integer b,
-                            wide_integer *result)
+static struct value typed_operation(enum ir_opcode opcode, enum ir_element element, wide_integer a, wide_integer b,
+                                    struct location at)
 {
-    uint64_t left = ir_int_to_bits(element, (int64_t)(uint64_t)a), bits;
+    uint64_t left = ir_int_to_bits(element, (int64_t)(uint64_t)a), bits = 0;
     uint64_t right = ir_int_to_bits(element, (int64_t)(uint64_t)b);
-    if (!arithmetic_integer(operator_opcode(operation), element, left, right, &bits))
-        return false;
-    *result = element == IR_U64 ? (wide_integer)bits : ir_bits_to_int(element, bits);
-    return true;
+    arithmetic_integer(opcode, element, left, right, &bits);
+    return from_bits(element, bits, at);
 }
 
-static bool integer_operation(struct elaborator *e, enum ast_operator operation, enum ir_element element,
-                              wide_integer a, wide_integer b, struct location at, wide_integer *result)
+static struct value exact_operation(struct elaborator *e, enum ir_opcode opcode, wide_integer a, wide_integer b,
+                                    struct location at)
 {
-    bool overflow = false;
-    if (e->in_set && b == 0 && (operation == OPERATOR_DIVIDE || operation == OPERATOR_REMAINDER)) {
-        front_report(e, DIAGNOSTIC_E0407, at, "a member of a set divides by 0 here");
-        return false;
-    }
-    if (element != IR_ELEMENT_COUNT && typed_operation(operation, element, a, b, result))
-        return true;
-    switch (operation) {
-    case OPERATOR_ADD: overflow = __builtin_add_overflow(a, b, result); break;
-    case OPERATOR_SUBTRACT: overflow = __builtin_sub_overflow(a, b, result); break;
-    case OPERATOR_MULTIPLY: overflow = __builtin_mul_overflow(a, b, result); break;
-    case OPERATOR_DIVIDE: *result = b == 0 ? 0 : b == -1 ? -a : a / b; break;
-    case OPERATOR_REMAINDER: *result = b == 0 ? a : b == -1 ? 0 : a % b; break;
-    case OPERATOR_BIT_AND: *result = a & b; break;
-    case OPERATOR_BIT_OR: *result = a | b; break;
-    case OPERATOR_BIT_XOR: *result = a ^ b; break;
-    case OPERATOR_SHIFT_LEFT:
-    case OPERATOR_SHIFT_RIGHT: return shift_integer(e, operation, a, b, at, result);
-    default: return false;
-    }
-    *result -= PLANTED(front_constant_floors) && operation == OPERATOR_DIVIDE && b > 0 && a < 0 && a % b != 0;
-    if (overflow)
+    wide_integer result;
+    if (!arithmetic_exact(opcode, a, b, &result)) {
         front_report(e, DIAGNOSTIC_E0505, at, "the value of a constant is too large");
-    return !overflow;
-}
-
-static bool compare_numbers(enum ast_operator operation, int order)
-{
-    switch (operation) {
-    case OPERATOR_EQUAL: return order == 0;
-    case OPERATOR_NOT_EQUAL: return order != 0;
-    case OPERATOR_LESS: return order < 0;
-    case OPERATOR_GREATER: return order > 0;
-    case OPERATOR_LESS_EQUAL: return order <= 0;
-    default: return order >= 0;
+        return value_error(at);
     }
-}
-
-static bool is_comparison(enum ast_operator operation)
-{
-    return operation >= OPERATOR_EQUAL && operation <= OPERATOR_GREATER_EQUAL;
+    result -= PLANTED(front_constant_floors) && opcode == OP_DIV && b > 0 && a < 0 && a % b != 0;
+    return value_integer(result, at);
 }
 
 static struct value unsupported(struct elaborator *e, enum ast_operator operation, struct value a, struct value b,
@@ -252,29 +198,34 @@ static struct value unsupported(struct elaborator *e, enum ast_operator operatio
 static struct value binary_integer(struct elaborator *e, enum ast_operator operation, struct value a, struct value b,
                                    struct location at)
 {
-    if (is_comparison(operation))
-        return value_bool(compare_numbers(operation, a.integer < b.integer ? -1 : a.integer > b.integer), at);
-    wide_integer result = 0;
-    if (operation == OPERATOR_MATRIX_MULTIPLY)
+    int predicate = operator_predicate(operation);
+    if (predicate >= 0)
+        return value_bool(arithmetic_compare((enum ir_predicate)predicate, a.integer < b.integer,
+                                             a.integer == b.integer, a.integer > b.integer),
+                          at);
+    enum ir_opcode opcode = operator_opcode(operation);
+    if (opcode == OP_COUNT || operation == OPERATOR_AND || operation == OPERATOR_OR)
         return unsupported(e, operation, a, b, at);
-    if (!integer_operation(e, operation, a.element, a.integer, b.integer, at, &result))
+    if (e->in_set && b.integer == 0 && (opcode == OP_DIV || opcode == OP_REM)) {
+        front_report(e, DIAGNOSTIC_E0407, at, "a member of a set divides by 0 here");
         return value_error(at);
-    struct value v = value_integer(result, at);
-    if (a.element == IR_ELEMENT_COUNT)
-        return v;
-    v = from_bits(a.element, ir_int_to_bits(a.element, (int64_t)(uint64_t)(result & (((wide_integer)1 << 64) - 1))),
-                  at);
-    return v;
+    }
+    if (a.element != IR_ELEMENT_COUNT)
+        return typed_operation(opcode, a.element, a.integer, b.integer, at);
+    bool shift = opcode == OP_SHL || opcode == OP_SHR;
+    if (shift && !check_distance(e, operation, b.integer, at))
+        return value_error(at);
+    return exact_operation(e, opcode, a.integer, b.integer, at);
 }
 
 static struct value binary_real(struct elaborator *e, enum ast_operator operation, struct value a, struct value b,
                                 struct location at)
 {
     double x = a.real.number, y = b.real.number;
-    if (is_comparison(operation)) {
-        if (isnan(x) || isnan(y))
-            return value_bool(operation == OPERATOR_NOT_EQUAL && !PLANTED(front_constant_nan_equals), at);
-        return value_bool(compare_numbers(operation, x < y ? -1 : x > y), at);
+    int predicate = operator_predicate(operation);
+    if (predicate >= 0) {
+        bool equal = x == y || (PLANTED(front_constant_nan_equals) && (isnan(x) || isnan(y)));
+        return value_bool(arithmetic_compare((enum ir_predicate)predicate, x<y, equal, x> y), at);
     }
     double result;
     switch (operation) {
@@ -386,11 +337,11 @@ struct value constant_unary(struct elaborator *e, enum ast_operator operation, s
         return v;
     }
     if (a.kind == VALUE_INTEGER && (operation == OPERATOR_NEGATE || operation == OPERATOR_BIT_NOT)) {
-        struct value result = value_integer(operation == OPERATOR_NEGATE ? -a.integer : ~a.integer, at);
+        enum ir_opcode opcode = operation == OPERATOR_NEGATE ? OP_NEG : OP_NOT;
+        struct value result = a.element != IR_ELEMENT_COUNT ? typed_operation(opcode, a.element, a.integer, 0, at)
+                                                            : exact_operation(e, opcode, a.integer, 0, at);
         result.tuned = a.tuned;
-        if (a.element == IR_ELEMENT_COUNT)
-            return result;
-        return from_bits(a.element, ir_int_to_bits(a.element, (int64_t)(uint64_t)result.integer), at);
+        return result;
     }
     front_report(e, DIAGNOSTIC_E0306, at, "`%s` does not take %s", ast_operator_spelling(operation),
                  front_describe(e, a));

@@ -27,7 +27,7 @@ struct value value_materialize(struct elaborator *e, struct value v)
 {
     enum ir_element element = v.element;
     if (v.kind == VALUE_INTEGER && element == IR_ELEMENT_COUNT)
-        element = constant_fits(v.integer, IR_INDEX) ? IR_INDEX : IR_U64;
+        element = arithmetic_fits(v.integer, IR_INDEX) ? IR_INDEX : IR_U64;
     else if (v.kind == VALUE_REAL && element == IR_ELEMENT_COUNT)
         element = IR_F32;
     else if (v.kind == VALUE_BOOL)

@@ -198,7 +198,6 @@ bool constant_meet(struct elaborator *e, struct value *a, struct value *b);
 struct value constant_binary(struct elaborator *e, enum ast_operator operation, struct value a, struct value b,
                              struct location at);
 struct value constant_unary(struct elaborator *e, enum ast_operator operation, struct value a, struct location at);
-bool constant_fits(wide_integer number, enum ir_element element);
 void constant_warn_tuned(struct elaborator *e, struct value v); /* v becomes data */
 /* The text of -D or --spec: an integer, a real, true or false. */
 bool constant_read(const char *text, struct location at, struct value *value);
@@ -233,6 +232,7 @@ const struct ir_type *shape_like(struct elaborator *e, const struct ir_type *lik
 
 /* operators */
 enum ir_opcode operator_opcode(enum ast_operator operation); /* of arithmetic; OP_COUNT: none does it */
+int operator_predicate(enum ast_operator operation);         /* of a comparison, else -1 */
 struct value operate_binary(struct elaborator *e, enum ast_operator operation, struct value a, struct value b,
                             struct location at);
 struct value operate_unary(struct elaborator *e, enum ast_operator operation, struct value a, struct location at);

@@ -38,7 +38,7 @@ static struct value host_lift(struct elaborator *e, struct value v, enum ir_elem
         return host_make(e, KERNEL_HOST_FLOAT_CONSTANT, bits, 0, IR_F64, v.at);
     }
     if (v.kind == VALUE_INTEGER || v.kind == VALUE_ENUMERATOR) {
-        if (!constant_fits(v.integer, IR_I64)) {
+        if (!arithmetic_fits(v.integer, IR_I64)) {
             front_report(e, DIAGNOSTIC_E0502, v.at, "the wrapper computes in i64, and this integer does not fit");
             return value_error(v.at);
         }

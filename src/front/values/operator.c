@@ -13,7 +13,7 @@ static struct value refuse(struct elaborator *e, enum ast_operator operation, st
     return value_error(at);
 }
 
-static int predicate_of(enum ast_operator operation)
+int operator_predicate(enum ast_operator operation)
 {
     switch (operation) {
     case OPERATOR_EQUAL: return IR_PREDICATE_EQ;
@@ -144,7 +144,7 @@ static struct value binary_run(struct elaborator *e, enum ast_operator operation
         return value_error(at);
     if (!takes_element(operation, pair[0].run->type->element, pair[0].enumeration || pair[1].enumeration))
         return refuse(e, operation, a, b, at);
-    int predicate = predicate_of(operation);
+    int predicate = operator_predicate(operation);
     struct ir_value *run = predicate >= 0
                                ? ir_compare(&e->builder, (enum ir_predicate)predicate, pair[0].run, pair[1].run)
                                : ir_binary(&e->builder, operator_opcode(operation), pair[0].run, pair[1].run);

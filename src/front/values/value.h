@@ -8,10 +8,9 @@
 #include "base/base.h"
 #include "front/syntax/ast.h"
 #include "front/values/name_table.h"
+#include "ir/arithmetic.h"
 #include "ir/ir.h"
 #include "ir/kernel.h"
-
-__extension__ typedef __int128 wide_integer; /* compile-time integers: any u64 or i64, and products of two checked */
 
 struct enumeration {
     const char *name;

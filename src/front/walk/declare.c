@@ -368,7 +368,7 @@ static const char *misfit(struct elaborator *e, const struct ast_declaration *d,
     if ((written.kind == VALUE_BOOL) != (value->kind == VALUE_BOOL))
         return written.kind == VALUE_BOOL ? "it is a bool: `true` or `false`" : "it is a number";
     if (value->kind == VALUE_INTEGER && is_plain && ir_is_integer(type->plain->element))
-        return constant_fits(value->integer, type->plain->element) ? NULL : "its type does not hold that";
+        return arithmetic_fits(value->integer, type->plain->element) ? NULL : "its type does not hold that";
     if (value->kind == VALUE_REAL && (is_plain ? ir_is_integer(type->plain->element) : written.kind == VALUE_INTEGER))
         return "it is an integer";
     if (value->kind == VALUE_INTEGER && written.kind == VALUE_REAL)

@@ -81,7 +81,7 @@ static int64_t shifted(struct runner *r, enum ir_element element, bool left, int
 {
     bool far = by < 0 || by >= ir_element_info[element].bits;
     if (left && r->host) {
-        r->overflow |= a != 0 && (by < 0 || by > 62);
+        r->overflow |= a != 0 && (by < 0 || by > 63);
         return far ? 0 : host_narrow(r, (wide)a * ((wide)1 << by));
     }
     if (left)
