@@ -17,7 +17,7 @@
  * and prefetch_copies makes a ring of the buffer.
  *
  * When it is done.  Registers must be too few for prefetch_loads to carry the loads of coming iterations, and
- * loop_plan must say that it pays.  Without a buffer, other blocks of the multiprocessor hide the latency, as many as
+ * loop_model must say that it pays.  Without a buffer, other blocks of the multiprocessor hide the latency, as many as
  * registers allow.  With a buffer, a block hides its own latency, but takes shared memory from other blocks, and from
  * the cache through which other loads go.  Loops of few iterations lose by it (up to a quarter, measured); so the
  * number of iterations must be known, or the program must ask by `stages`.
@@ -31,7 +31,7 @@
  * Right because the program is still sequential: a buffer is complete before it is read (wait), and read before it is
  * written again (insert_barriers).  Loops side by side use one buffer in turn. */
 #include "ir/facts/analysis.h"
-#include "passes/loops/loop_plan.h"
+#include "passes/loops/loop_model.h"
 
 #include "passes/layout/memory_access.h"
 #include "passes/loops/prefetch_copies.h"
@@ -248,11 +248,11 @@ static double cost_of_trips(const struct load_staging *s, const struct candidate
 }
 
 /* Cycles from one iteration to the next, of so many blocks together that share issue and memory. */
-static double cycles_beside(const struct loop_plan *plan, double more, double transfer, bool waits, int blocks)
+static double cycles_beside(const struct loop_model *model, double more, double transfer, bool waits, int blocks)
 {
-    double issue = more, chain = plan->chain + more + (waits ? transfer : 0);
-    for (int i = 0; i < plan->count; i++)
-        issue += plan->operations[i].cost.issue;
+    double issue = more, chain = model->chain + more + (waits ? transfer : 0);
+    for (int i = 0; i < model->count; i++)
+        issue += model->operations[i].cost.issue;
     double cycles = chain / blocks > issue ? chain / blocks : issue;
     return cycles > transfer ? cycles : transfer;
 }
@@ -264,12 +264,12 @@ static const char *problem_of_gain(const struct load_staging *s, const struct ca
     const struct ir_block *body = c->loop->regions[0];
     struct arena *arena = s->context->arena;
     const struct target_row *target = s->context->target;
-    struct loop_plan waiting = loop_plan_make(arena, target, body, NULL, NULL);
-    struct loop_plan running = loop_plan_make(arena, target, body, is_any_load, NULL);
-    double transfer = loop_plan_latency(c->all_bytes) - loop_plan_latency(0);
-    int blocks = loop_plan_residents(s->function, target, taken + LOOP_PLAN_SPARE);
+    struct loop_model waiting = loop_model_make(arena, target, body, NULL, NULL);
+    struct loop_model running = loop_model_make(arena, target, body, is_any_load, NULL);
+    double transfer = ring_plan_latency(target, c->all_bytes) - ring_plan_latency(target, 0);
+    int blocks = loop_model_residents(s->function, target, taken + LOOP_MODEL_SPARE);
     int64_t beside = budget_shared_beside(budget_scratch(s->function, arena));
-    int staged = loop_plan_residents_beside(target, blocks, LEAST_SLOTS * ring_bytes + beside);
+    int staged = loop_model_residents_beside(target, blocks, LEAST_SLOTS * ring_bytes + beside);
     if (!staged)
         return "two slots of its buffers do not fit into shared memory";
     if (blocks > MOST_BLOCKS && !s->function->stages)
@@ -343,8 +343,8 @@ static bool stage_loop(struct load_staging *s, struct ir_operation *loop)
     const char *reason = NULL;
     double before = 0, behind = 0;
     struct candidates c = find_candidates(s, loop, &reason);
-    int taken = c.all_registers ? loop_plan_pressure(s->context->arena, loop->regions[0]) : 0;
-    int room = loop_plan_registers(s->function, s->context->target, loop, loop->regions[0]) - LOOP_PLAN_SPARE - taken;
+    int taken = c.all_registers ? loop_model_pressure(s->context->arena, loop->regions[0]) : 0;
+    int room = loop_model_registers(s->function, s->context->target, loop, loop->regions[0]) - LOOP_MODEL_SPARE - taken;
     if (c.all_registers <= room || !c.all_registers)
         return false;
     int64_t bytes = choose_widest(&c, room);

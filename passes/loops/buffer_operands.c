@@ -25,7 +25,7 @@
  * and read before it is written again (dot_wait; insert_barriers).  Loops side by side use one buffer in turn. */
 #include "base/plant.h"
 #include "ir/facts/alias.h"
-#include "passes/loops/loop_plan.h"
+#include "passes/loops/loop_model.h"
 #include "passes/layout/memory_access.h"
 #include "ir/facts/layout_rules.h"
 #include "passes/base/budget.h"
@@ -449,7 +449,7 @@ static void move_to_product(struct ir_operation *op, struct ir_operation *dot)
  *     load a, b    store a, b    dot    load c, d    store c, d    dot */
 static void load_later(struct factor_staging *s, struct ir_operation *dot, const struct plan *plan)
 {
-    if (loop_plan_pressure(s->context->arena, dot->block) <= TARGET_THREAD_REGISTERS)
+    if (loop_model_pressure(s->context->arena, dot->block) <= TARGET_THREAD_REGISTERS)
         return;
     for (int i = 0; i < 2; i++) {
         struct ir_operation *load = plan[i].source.origin->definition;

@@ -1,25 +1,12 @@
-/* What operations cost, for loop_plan: a table of latencies and of the time that a multiprocessor's issue or tensor
- * cores are busy.  The numbers are of Ampere and Hopper, rounded; what matters is which of two is the greater. */
+/* What operations cost, for loop_model: how long each keeps parts of a multiprocessor busy, and when its result is there.
+ * Here stands how many instructions an operation is; what one takes is in targets/costs.def. */
 #include "ir/facts/living.h"
 #include "ir/facts/registers.h"
 #include "ir/layout/layout.h"
 #include "passes/base/rewrite.h"
 #include "passes/loops/prefetch_loads.h"
-#include "targets/target.h"
 
-enum {
-    GLOBAL_LATENCY = 600,
-    SHARED_LATENCY = 30,
-    BARRIER_LATENCY = 40,
-    ALU_LATENCY = 4,
-    MATH_LATENCY = 20,
-    ATOMIC_LATENCY = 700,
-    PRODUCT_LATENCY = 30,
-    PRODUCT_ISSUE = 16,
-    SHUFFLE_LATENCY = 25,
-    UNKNOWN_TRIPS = 8,
-    PRODUCT_REGISTERS = 48 /* fragments on their way from shared memory */
-};
+enum { FRAGMENT_REGISTERS = 48 /* of a product, on their way from shared memory */ };
 
 static int words(const struct ir_type *type)
 {
@@ -55,29 +42,149 @@ static const struct ir_type *worked_on(const struct ir_operation *op)
     return widest;
 }
 
-static double product_cycles(const struct ir_operation *op, const struct target_row *target)
+static bool is_matrix(const struct ir_operation *op)
+{
+    return ir_number(op, IR_ATTRIBUTE_INSTRUCTION, IR_INSTRUCTION_FMA) != IR_INSTRUCTION_FMA;
+}
+
+static double product_cycles(const struct ir_operation *op, const struct target_costs *costs)
 {
     const struct ir_type *a = op->operands[0]->type, *sum = op->results[0]->type;
     double work = 2.0 * (double)ir_type_elements(sum) * (double)a->extent[a->rank - 1];
-    double each = 256; /* floating-point operations a cycle */
-    enum ir_instruction by = (enum ir_instruction)ir_number(op, IR_ATTRIBUTE_INSTRUCTION, IR_INSTRUCTION_FMA);
-    if (by != IR_INSTRUCTION_FMA)
-        each = target && (target->flags & TARGET_WGMMA) ? 4096 : 2048;
-    if (by == IR_INSTRUCTION_WGMMA && ir_element_info[a->element].bits == 8)
-        each *= 2;
-    return work / each;
+    bool narrow = ir_number(op, IR_ATTRIBUTE_INSTRUCTION, 0) == IR_INSTRUCTION_WGMMA &&
+                  ir_element_info[a->element].bits == 8;
+    return work / (!is_matrix(op) ? costs->multiply_add : narrow ? costs->tensor_8bit : costs->tensor_f16);
 }
 
-static struct loop_cost takes(double issue, double latency) { return (struct loop_cost){issue, latency, 0}; }
-
-static double cost_of_block(const struct ir_block *block, const struct target_row *target)
+static double bytes_of(const struct ir_type *type)
 {
-    double sum = 0;
-    for (const struct ir_operation *op = block->first; op; op = op->next) {
-        struct loop_cost cost = loop_cost_of(op, target);
-        sum += cost.issue + cost.tensor;
+    return (double)ir_type_elements(type) * ir_element_info[type->element].bits / 8;
+}
+
+/* Bytes of factors that a product's instructions read from shared memory: those of wgmma once a warpgroup, all of b and
+ * its own rows of a. */
+static double factor_bytes(const struct ir_operation *op)
+{
+    double groups = op->block->function->warps > 4 ? op->block->function->warps / 4 : 1, bytes = 0;
+    for (int i = 0; i < 2; i++)
+        if (op->operands[i]->type->kind == IR_BUFFER)
+            bytes += bytes_of(op->operands[i]->type) * (i == 1 ? groups : 1);
+    return bytes;
+}
+
+/* The cycles that it takes of what is not issued: traffic, and special functions. */
+static void add_traffic(struct loop_cost *cost, const struct ir_operation *op, const struct ir_type *tile, double work,
+                        const struct target_costs *costs)
+{
+    double through = 0, memory = 0; /* bytes */
+    switch (op->opcode) {
+    case OP_DOT_ASYNC: through = factor_bytes(op); break;
+    case OP_LOAD: memory = tile ? bytes_of(tile) : 0; break;
+    case OP_CP_ASYNC:
+    case OP_COPY_ASYNC:
+        memory = (double)ir_type_bytes(op->operands[op->operand_count - 1]->type);
+        through = memory;
+        break;
+    case OP_BUFFER_LOAD:
+    case OP_BUFFER_STORE: through = tile ? bytes_of(tile) : 0; break;
+    case OP_CONVERT_LAYOUT: through = tile ? 2 * bytes_of(tile) : 0; break;
+    case OP_MATH: cost->special = costs->special * work; break;
+    default: break;
     }
+    cost->shared += through / costs->shared_bytes;
+    cost->l2 += memory / costs->l2_bytes;
+}
+
+static struct loop_cost takes(double issue, double latency)
+{
+    return (struct loop_cost){.issue = issue, .latency = latency};
+}
+
+static struct loop_cost product_cost(const struct ir_operation *op, const struct target_costs *costs)
+{
+    double cycles = product_cycles(op, costs);
+    bool asynchronous = ir_number(op, IR_ATTRIBUTE_INSTRUCTION, IR_INSTRUCTION_FMA) == IR_INSTRUCTION_WGMMA;
+    struct loop_cost cost = takes(asynchronous ? costs->product_issue : cycles, costs->product_latency);
+    cost.asynchronous = asynchronous;
+    cost.tensor = is_matrix(op) ? cycles : 0;
+    return cost;
+}
+
+/* Of all regions of an operation, once. */
+static struct loop_cost cost_of_regions(const struct ir_operation *op, const struct target_row *target)
+{
+    struct loop_cost sum = {0};
+    for (int r = 0; r < op->region_count; r++)
+        for (const struct ir_operation *inner = op->regions[r]->first; inner; inner = inner->next) {
+            struct loop_cost cost = loop_cost_of(inner, target);
+            sum.issue += cost.issue + (cost.asynchronous ? cost.tensor : 0);
+            sum.tensor += cost.tensor;
+            sum.special += cost.special;
+            sum.shared += cost.shared;
+            sum.l2 += cost.l2;
+        }
     return sum;
+}
+
+static struct loop_cost times(struct loop_cost cost, double count)
+{
+#define X(name, text) cost.name *= count;
+    LOOP_RESOURCES(X)
+#undef X
+    return cost;
+}
+
+/* Issue and latency, by the operation. */
+static struct loop_cost cost_by_kind(const struct ir_operation *op, const struct ir_type *tile, double work,
+                                     const struct target_row *target)
+{
+    const struct target_costs *costs = target_costs(target);
+    switch (op->opcode) {
+    case OP_DOT:
+    case OP_DOT_ASYNC: return product_cost(op, costs);
+    case OP_DOT_WAIT: return takes(1, costs->product_latency);
+    case OP_LOAD:
+    case OP_POINTER_LOAD: return takes(work / 2 + 4, costs->global_latency);
+    case OP_ATOMIC:
+    case OP_ATOMIC_CAS:
+    case OP_POINTER_ATOMIC:
+    case OP_POINTER_CAS: return takes(4 * work, costs->atomic_latency);
+    case OP_STORE:
+    case OP_POINTER_STORE: return takes(work + 4, 0);
+    case OP_CP_ASYNC:
+    case OP_COPY_ASYNC: { /* 16 bytes of each lane at a time */
+        int64_t bytes = ir_type_bytes(op->operands[op->operand_count - 1]->type);
+        return takes((double)bytes / 512 + 4, 0);
+    }
+    case OP_BUFFER_LOAD:
+    case OP_BUFFER_STORE: return takes(work, costs->shared_latency);
+    case OP_CONVERT_LAYOUT: return takes(2 * work, 2 * costs->shared_latency);
+    case OP_REDUCE: return takes(2 * work + 10, 5 * costs->shuffle_latency);
+    case OP_HISTOGRAM: return takes(4 * work, costs->atomic_latency);
+    case OP_SORT: { /* half of all exchanges are between threads */
+        int64_t extent = op->operands[0]->type->extent[ir_number(op, IR_ATTRIBUTE_AXIS, 0)];
+        int bits = log2_floor((uint64_t)extent) + 1, stages = bits * (bits + 1) / 2;
+        return takes(4 * work * stages, (double)stages * costs->shuffle_latency);
+    }
+    case OP_SCAN: return takes(4 * work + 20, 10 * costs->shuffle_latency);
+    case OP_MATH: return takes(costs->math_issue * work, costs->math_latency);
+    case OP_DIV:
+    case OP_REM: return takes(10 * work, 10 * costs->alu_latency);
+    case OP_PHILOX: return takes(60 * work, 10 * costs->alu_latency);
+    case OP_MAP: {
+        struct loop_cost each = times(cost_of_regions(op, target), work);
+        each.latency = costs->math_latency;
+        return each;
+    }
+    case OP_BARRIER:
+    case OP_CP_WAIT:
+    case OP_MBARRIER_WAIT: return takes(2, costs->barrier_latency);
+    default: break;
+    }
+    struct loop_cost cost = times(cost_of_regions(op, target), ir_has_trait(op, IR_TRAIT_LOOP) ? costs->trips : 1);
+    cost.issue += (tile ? work : 2) * (ir_has_trait(op, IR_TRAIT_LOOP) ? costs->trips : 1);
+    cost.latency = costs->alu_latency;
+    return cost;
 }
 
 struct loop_cost loop_cost_of(const struct ir_operation *op, const struct target_row *target)
@@ -88,54 +195,8 @@ struct loop_cost loop_cost_of(const struct ir_operation *op, const struct target
     double work = tile ? words(tile) * warps : 1;
     if (is_free(op))
         return takes(0, 0);
-    switch (op->opcode) {
-    case OP_DOT:
-    case OP_DOT_ASYNC: {
-        double cycles = product_cycles(op, target);
-        bool asynchronous = ir_number(op, IR_ATTRIBUTE_INSTRUCTION, IR_INSTRUCTION_FMA) == IR_INSTRUCTION_WGMMA;
-        return asynchronous ? (struct loop_cost){PRODUCT_ISSUE, PRODUCT_LATENCY, cycles}
-                            : takes(cycles, PRODUCT_LATENCY);
-    }
-    case OP_DOT_WAIT: return takes(1, PRODUCT_LATENCY);
-    case OP_LOAD:
-    case OP_POINTER_LOAD: return takes(work / 2 + 4, GLOBAL_LATENCY);
-    case OP_ATOMIC:
-    case OP_ATOMIC_CAS:
-    case OP_POINTER_ATOMIC:
-    case OP_POINTER_CAS: return takes(4 * work, ATOMIC_LATENCY);
-    case OP_STORE:
-    case OP_POINTER_STORE: return takes(work + 4, 0);
-    case OP_CP_ASYNC:
-    case OP_COPY_ASYNC: { /* 16 bytes of each lane at a time */
-        int64_t bytes = ir_type_bytes(op->operands[op->operand_count - 1]->type);
-        return takes((double)bytes / 512 + 4, 0);
-    }
-    case OP_BUFFER_LOAD:
-    case OP_BUFFER_STORE: return takes(work, SHARED_LATENCY);
-    case OP_CONVERT_LAYOUT: return takes(2 * work, 2 * SHARED_LATENCY);
-    case OP_REDUCE: return takes(2 * work + 10, 5 * SHUFFLE_LATENCY);
-    case OP_HISTOGRAM: return takes(4 * work, ATOMIC_LATENCY);
-    case OP_SORT: { /* half of all exchanges are between threads */
-        int64_t extent = op->operands[0]->type->extent[ir_number(op, IR_ATTRIBUTE_AXIS, 0)];
-        int bits = log2_floor((uint64_t)extent) + 1, stages = bits * (bits + 1) / 2;
-        return takes(4 * work * stages, (double)stages * SHUFFLE_LATENCY);
-    }
-    case OP_SCAN: return takes(4 * work + 20, 10 * SHUFFLE_LATENCY);
-    case OP_MATH: return takes(6 * work, MATH_LATENCY);
-    case OP_DIV:
-    case OP_REM: return takes(10 * work, 10 * ALU_LATENCY);
-    case OP_PHILOX: return takes(60 * work, 10 * ALU_LATENCY);
-    case OP_MAP: return takes(cost_of_block(op->regions[0], target) * work, MATH_LATENCY);
-    case OP_BARRIER:
-    case OP_CP_WAIT:
-    case OP_MBARRIER_WAIT: return takes(2, BARRIER_LATENCY);
-    default: break;
-    }
-    struct loop_cost cost = takes(tile ? work : 2, ALU_LATENCY);
-    for (int r = 0; r < op->region_count; r++)
-        cost.issue += cost_of_block(op->regions[r], target);
-    if (ir_has_trait(op, IR_TRAIT_LOOP))
-        cost.issue *= UNKNOWN_TRIPS;
+    struct loop_cost cost = cost_by_kind(op, tile, work, target);
+    add_traffic(&cost, op, tile, work, target_costs(target));
     return cost;
 }
 
@@ -185,7 +246,7 @@ static int registers_within(struct arena *arena, const struct ir_operation *op)
     bool matrix = ir_number(op, IR_ATTRIBUTE_INSTRUCTION, IR_INSTRUCTION_FMA) == IR_INSTRUCTION_MMA;
     bool plain = op->opcode == OP_DOT && !ir_attribute(op, IR_ATTRIBUTE_INSTRUCTION);
     if (matrix || plain)
-        return PRODUCT_REGISTERS;
+        return FRAGMENT_REGISTERS;
     for (int r = 0; r < op->region_count; r++) {
         const int *inner = pressure_of(arena, op->regions[r], &count);
         for (int i = 0; i < count; i++)

@@ -34,11 +34,11 @@
  * When it is not done:
  *   - No producer can copy.  The copies of the second stage would be those of the iteration before; prefetch_copies has no
  *     place for them, and threads that all meet at copies cannot take turns.
- *   - loop_plan says that an iteration would not get shorter.  The less of the second product there is, or the less work
+ *   - loop_model says that an iteration would not get shorter.  The less of the second product there is, or the less work
  *     beside the two products, the less is gained.
  *   - The loop is the one that peel has split off for the last iterations: it is short. */
 #include "base/plant.h"
-#include "passes/loops/loop_plan.h"
+#include "passes/loops/loop_model.h"
 #include "passes/base/budget.h"
 #include "passes/base/pass.h"
 #include "passes/base/remake.h"
@@ -241,13 +241,13 @@ static int64_t fragment_registers(const struct rotation *r)
  * between the two. */
 static void predict(const struct rotation *r, double *in_order, double *overlapped)
 {
-    struct loop_plan plan = loop_plan_make(r->context->arena, r->context->target, r->loop->regions[0],
-                                           loop_plan_copies_ahead, NULL);
-    double work = plan.chain - plan.tensor, second = plan.operations[position(r, r->second)].cost.tensor;
-    *in_order = plan.iteration;
-    *overlapped = plan.chain - (second < work ? second : work);
-    *overlapped = *overlapped > plan.tensor ? *overlapped : plan.tensor;
-    *overlapped = *overlapped > plan.memory ? *overlapped : plan.memory;
+    struct loop_model model = loop_model_make(r->context->arena, r->context->target, r->loop->regions[0],
+                                              loop_model_copies_ahead, NULL);
+    double work = model.chain - model.tensor, second = model.operations[position(r, r->second)].cost.tensor;
+    *in_order = model.iteration;
+    *overlapped = model.chain - (second < work ? second : work);
+    *overlapped = *overlapped > model.tensor ? *overlapped : model.tensor;
+    *overlapped = *overlapped > model.memory ? *overlapped : model.memory;
 }
 
 static void find_crossing(struct rotation *r)

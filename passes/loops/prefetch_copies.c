@@ -254,13 +254,13 @@ static void count_shared(struct ir_operation *op, void *data)
  * barrier at the top of the iteration that follows its last reader. */
 static void plan_ring(struct pipelining *p, struct pipelined_loop *loop)
 {
-    struct loop_plan plan = loop_plan_make(p->context->arena, p->context->target, loop->loop->regions[0],
-                                           loop_plan_copies_ahead, NULL);
+    struct loop_model model = loop_model_make(p->context->arena, p->context->target, loop->loop->regions[0],
+                                              loop_model_copies_ahead, NULL);
     int64_t bytes = 0;
     for (int c = 0; c < loop->copies.count; c++)
         bytes += scratch_ring_bytes(loop->copies.data[c].buffer->type);
-    plan.iteration /= loop->parts;
-    loop->ring = loop_plan_ring(&plan, bytes / loop->parts, plan.iteration, false, p->function);
+    model.iteration /= loop->parts;
+    loop->ring = ring_plan_make(&model, bytes / loop->parts, model.iteration, false, p->function);
     loop->ring.parts = loop->parts;
     if (!loop->asynchronous && loop->ring.most > 2)
         loop->ring.most = 2;
@@ -325,8 +325,8 @@ static int residents(const struct pipelining *p)
     if (holds_products(p) && p->function->stages > 0)
         return 1;
     for (int i = 0; i < p->loops.count; i++)
-        taken = (int)int64_max(taken, loop_plan_pressure(p->context->arena, p->loops.data[i].loop->regions[0]));
-    int blocks = loop_plan_residents(p->function, p->context->target, taken + LOOP_PLAN_SPARE);
+        taken = (int)int64_max(taken, loop_model_pressure(p->context->arena, p->loops.data[i].loop->regions[0]));
+    int blocks = loop_model_residents(p->function, p->context->target, taken + LOOP_MODEL_SPARE);
     return holds_products(p) && blocks > MOST_WITH_PRODUCTS ? MOST_WITH_PRODUCTS : blocks;
 }
 
@@ -346,7 +346,7 @@ static void choose_slots(struct pipelining *p)
         rings[i]->bytes = own_bytes(p, i);
     }
     int blocks = target ? residents(p) : 1;
-    while (!loop_plan_share(rings, p->loops.count, room / blocks) || (blocks > 1 && rings[0]->slots < 2))
+    while (!ring_plan_share(rings, p->loops.count, room / blocks) || (blocks > 1 && rings[0]->slots < 2))
         if (--blocks < 1)
             break;
     for (int i = 0; i < p->loops.count; i++) {
@@ -424,7 +424,7 @@ static void pipeline_loops(struct pipelining *p)
     for (int i = 0; i < p->loops.count; i++) {
         struct pipelined_loop *loop = &p->loops.data[i];
         int slots = loop->slots;
-        const char *reason = loop_plan_reason(p->context->arena, &loop->ring, p->function->stages);
+        const char *reason = ring_plan_reason(p->context->arena, &loop->ring, p->function->stages);
         if (loop->parts > 1)
             pass_remark(p->context, loop->loop->at,
                         "%d copies of this loop run %d parts ahead, of which an iteration has %d, in %d slots: %s",

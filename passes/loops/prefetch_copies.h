@@ -5,7 +5,7 @@
  * other; else it is one part.  Copies run slots - 1 parts ahead. */
 #ifndef TILECC_PASSES_PIPELINE_COPIES_H
 #define TILECC_PASSES_PIPELINE_COPIES_H
-#include "passes/loops/loop_plan.h"
+#include "passes/loops/ring_plan.h"
 #include "passes/base/pass.h"
 #include "targets/target.h"
 

@@ -1,4 +1,4 @@
-/* What schedule decides about a loop (prefetch_loads.c, by the model of loop_plan.c) and what it builds
+/* What schedule decides about a loop (prefetch_loads.c, by the model of loop_model.c) and what it builds
  * (prefetch_loads_emit.c).
  *
  * A load has a *distance*: 0, it stands in the iteration that uses it; d, it is made in the d-th iteration before.  The
@@ -6,7 +6,7 @@
  * i + d, where that exists. */
 #ifndef TILECC_PASSES_SCHEDULE_H
 #define TILECC_PASSES_SCHEDULE_H
-#include "passes/loops/loop_plan.h"
+#include "passes/loops/loop_model.h"
 #include "passes/base/pass.h"
 
 struct scheduled_load {

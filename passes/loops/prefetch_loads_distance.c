@@ -1,6 +1,6 @@
 /* How far ahead prefetch_loads makes each load.
  *
- * The question is one of timing.  loop_plan gives a model of a block that issues operations in order: when each
+ * The question is one of timing.  loop_model gives a model of a block that issues operations in order: when each
  * operation of an iteration starts, and how long an iteration takes.  From it the distances are found in four steps.
  *
  *   1. When is each value wanted?  The steps go backwards through the iteration: an operation wants its operands when it
@@ -37,7 +37,7 @@ struct user {
     const struct user *next;
 };
 struct timing {
-    struct loop_plan plan;
+    struct loop_model model;
     double *wanted;            /* by position: its operands; of one that runs ahead, before 0 */
     const struct user **users; /* by position: where its results are used */
     uint64_t **needs;          /* by position: a bit for each load whose result it, or what it uses, comes from */
@@ -75,11 +75,11 @@ static void find_users(const struct prefetch *s, struct timing *t)
 {
     struct arena *arena = s->context->arena;
     int *made = ARENA_ARRAY(arena, int, s->function->next_value_id), next = 0;
-    t->users = ARENA_ARRAY(arena, const struct user *, t->plan.count);
-    t->needs = ARENA_ARRAY(arena, uint64_t *, t->plan.count);
+    t->users = ARENA_ARRAY(arena, const struct user *, t->model.count);
+    t->needs = ARENA_ARRAY(arena, uint64_t *, t->model.count);
     t->words = s->loads.count / 64 + 1;
-    for (int i = 0; i < t->plan.count; i++) {
-        struct ir_operation *op = t->plan.operations[i].operation;
+    for (int i = 0; i < t->model.count; i++) {
+        struct ir_operation *op = t->model.operations[i].operation;
         struct finding finding = {arena, t, made, i};
         t->needs[i] = ARENA_ARRAY(arena, uint64_t, t->words);
         for (int k = 0; k < op->operand_count; k++) {
@@ -110,21 +110,21 @@ static void find_users(const struct prefetch *s, struct timing *t)
  * else, what an operation wants stays when it starts. */
 static void run_model(const struct prefetch *s, struct timing *t)
 {
-    t->plan = loop_plan_make(s->context->arena, s->context->target, s->body, is_ahead, s);
-    t->wanted = ARENA_ARRAY(s->context->arena, double, t->plan.count);
+    t->model = loop_model_make(s->context->arena, s->context->target, s->body, is_ahead, s);
+    t->wanted = ARENA_ARRAY(s->context->arena, double, t->model.count);
     find_users(s, t);
-    bool *moves = ARENA_ARRAY(s->context->arena, bool, t->plan.count);
+    bool *moves = ARENA_ARRAY(s->context->arena, bool, t->model.count);
     int next = s->loads.count - 1;
-    for (int i = t->plan.count - 1; i >= 0; i--) {
-        const struct ir_operation *op = t->plan.operations[i].operation;
+    for (int i = t->model.count - 1; i >= 0; i--) {
+        const struct ir_operation *op = t->model.operations[i].operation;
         bool load = next >= 0 && s->loads.data[next].load == op, serves = false;
         for (const struct user *user = t->users[i]; user; user = user->next)
             serves |= moves[user->position];
-        t->wanted[i] = t->plan.operations[i].start;
+        t->wanted[i] = t->model.operations[i].start;
         moves[i] = load || (serves && prefetch_is_plain(op));
         next -= load;
     }
-    for (int i = 0; i < t->plan.count; i++)
+    for (int i = 0; i < t->model.count; i++)
         if (moves[i])
             vector_push(s->context->arena, &t->moving, i);
 }
@@ -132,7 +132,7 @@ static void run_model(const struct prefetch *s, struct timing *t)
 /* When the first user wants the value of the operation at `position`. */
 static double first_wanted(const struct timing *t, int position)
 {
-    double first = t->plan.iteration;
+    double first = t->model.iteration;
     for (const struct user *user = t->users[position]; user; user = user->next)
         if (t->wanted[user->position] < first)
             first = t->wanted[user->position];
@@ -145,28 +145,28 @@ static void choose_distances(struct prefetch *s, struct timing *t)
     int next = s->loads.count - 1;
     for (int m = t->moving.count - 1; m >= 0; m--) {
         int i = t->moving.data[m];
-        const struct ir_operation *op = t->plan.operations[i].operation;
+        const struct ir_operation *op = t->model.operations[i].operation;
         double first = first_wanted(t, i);
-        t->wanted[i] = t->plan.operations[i].start;
+        t->wanted[i] = t->model.operations[i].start;
         if (next < 0 || s->loads.data[next].load != op) {
             /* an operation that only serves loads ahead stands where they stand */
-            if (first < t->plan.operations[i].start)
+            if (first < t->model.operations[i].start)
                 t->wanted[i] = first;
             continue;
         }
         struct scheduled_load *load = &s->loads.data[next--];
-        struct loop_cost cost = t->plan.operations[i].cost;
+        struct loop_cost cost = t->model.operations[i].cost;
         load->distance = 0;
         load->early = load->late = false;
-        if (t->plan.operations[i].start + cost.latency <= first || load->most < 0)
+        if (t->model.operations[i].start + cost.latency <= first || load->most < 0)
             continue;
         double beyond = cost.latency - first; /* when made at the top of the iteration */
-        while (load->distance < load->most && load->distance * t->plan.iteration < beyond)
+        while (load->distance < load->most && load->distance * t->model.iteration < beyond)
             load->distance++;
         load->early = load->distance == 0;
         while (load->distance > 1 && load->distance * load->registers > MOST_SHIFTED)
             load->distance--;
-        t->wanted[i] = -load->distance * t->plan.iteration;
+        t->wanted[i] = -load->distance * t->model.iteration;
     }
 }
 
@@ -181,9 +181,9 @@ static void follow_places(struct prefetch *s, const struct timing *t)
             const struct scheduled_load *place = &s->loads.data[k];
             if (!has_bit(t->needs[load->position], k))
                 continue;
-            double latency = t->plan.operations[place->position].cost.latency;
+            double latency = t->model.operations[place->position].cost.latency;
             int most = place->distance;
-            if ((most - load->distance) * t->plan.iteration < latency)
+            if ((most - load->distance) * t->model.iteration < latency)
                 most /= 2;
             if (load->distance > most) {
                 load->distance = most;
@@ -212,13 +212,13 @@ static bool make_late(struct prefetch *s, const struct timing *t, struct schedul
     }
     for (const struct user *user = t->users[load->position]; user; user = user->next)
         last = user->position > last ? user->position : last;
-    if (last < 0 || last >= t->plan.count - 1)
+    if (last < 0 || last >= t->model.count - 1)
         return false;
-    double left = t->plan.iteration - t->plan.operations[last].start - t->plan.operations[last].cost.issue;
-    if ((load->short_of_registers ? 4 : 1) * left < t->plan.operations[load->position].cost.latency)
+    double left = t->model.iteration - t->model.operations[last].start - t->model.operations[last].cost.issue;
+    if ((load->short_of_registers ? 4 : 1) * left < t->model.operations[load->position].cost.latency)
         return false;
     load->late = true;
-    load->behind = t->plan.operations[last].operation;
+    load->behind = t->model.operations[last].operation;
     load->behind_position = last;
     return true;
 }
@@ -227,7 +227,7 @@ static bool make_late(struct prefetch *s, const struct timing *t, struct schedul
  * place, and died behind its last use there. */
 static void count_ahead(const struct prefetch *s, const struct timing *t, int *ahead)
 {
-    int count = t->plan.count;
+    int count = t->model.count;
     memset(ahead, 0, ((size_t)count + 1) * sizeof *ahead);
     for (int k = 0; k < s->loads.count; k++) {
         const struct scheduled_load *load = &s->loads.data[k];
@@ -245,7 +245,7 @@ static int missing_registers(const struct prefetch *s, const struct timing *t, c
 {
     int missing = 0;
     count_ahead(s, t, ahead);
-    for (int i = 0; i < t->plan.count; i++)
+    for (int i = 0; i < t->model.count; i++)
         if (ahead[i] && taken[i] + ahead[i] - most > missing)
             missing = taken[i] + ahead[i] - most;
     return missing;
@@ -300,8 +300,8 @@ static int missing_where_all_stay(struct prefetch *s, const struct timing *t, co
 /* Distances that the registers can pay for. */
 static void fit_registers(struct prefetch *s, struct timing *t, const int *taken)
 {
-    int most = loop_plan_registers(s->function, s->context->target, s->loop, s->body) - LOOP_PLAN_SPARE;
-    int *ahead = ARENA_ARRAY(s->context->arena, int, t->plan.count + 1);
+    int most = loop_model_registers(s->function, s->context->target, s->loop, s->body) - LOOP_MODEL_SPARE;
+    int *ahead = ARENA_ARRAY(s->context->arena, int, t->model.count + 1);
     int hopeless = missing_where_all_stay(s, t, taken, most, ahead);
     if (hopeless) {
         choose(s, t);
@@ -329,22 +329,22 @@ static double latency_of(const struct prefetch *s, int load)
  * than it takes to keep memory busy: the registers are other blocks' too. */
 static int choose_together(struct prefetch *s, const struct timing *t, const int *taken)
 {
-    int room = loop_plan_registers(s->function, s->context->target, s->loop, s->body) - SPARE_TOGETHER;
+    int room = loop_model_registers(s->function, s->context->target, s->loop, s->body) - SPARE_TOGETHER;
     int registers = 0, most = 0, together = 1;
     int asked = s->function->stages > 0 ? s->function->stages
                                         : ir_choose_among(s->function->stages_among, MOST_TOGETHER);
     int stages = asked < MOST_TOGETHER ? asked : MOST_TOGETHER;
     double latency = 0;
-    for (int i = 0; i < t->plan.count; i++)
+    for (int i = 0; i < t->model.count; i++)
         most = (int)int64_max(most, taken[i]);
     for (int i = 0; i < s->loads.count; i++) {
         registers += s->loads.data[i].registers;
         latency = latency_of(s, i) > latency ? latency_of(s, i) : latency;
     }
-    if (t->plan.count > MOST_OPERATIONS || 2 * t->plan.iteration > latency)
+    if (t->model.count > MOST_OPERATIONS || 2 * t->model.iteration > latency)
         return 1;
     int64_t bytes = (int64_t)registers * 4 * 32 * s->function->warps; /* of a block */
-    while (2 * together <= stages && together * t->plan.iteration < latency && together * bytes < ENOUGH_BYTES &&
+    while (2 * together <= stages && together * t->model.iteration < latency && together * bytes < ENOUGH_BYTES &&
            most + (2 * together - 1) * registers <= room)
         together *= 2;
     return together;
@@ -363,7 +363,7 @@ void prefetch_plan(struct prefetch *s)
         return;
     for (int i = 0; i < s->loads.count; i++) { /* what changes places in each iteration waits for what is on its way */
         struct scheduled_load *load = &s->loads.data[i];
-        if (s->loop->opcode == OP_WHILE || 2 * timing.plan.iteration >= latency_of(s, i))
+        if (s->loop->opcode == OP_WHILE || 2 * timing.model.iteration >= latency_of(s, i))
             continue;
         load->most = -1;
         load->problem = "iterations are too short to carry it round; what they load, registers or ranges do not allow "

@@ -232,13 +232,13 @@ static void plan_rings(struct outline *o)
         const struct ir_block *body = loop_body_of(channel->wait);
         if (!body)
             continue;
-        struct loop_plan plan = loop_plan_make(o->context->arena, o->context->target, body, loop_plan_copies_ahead,
-                                               NULL);
-        int from = loop_plan_position(&plan, channel->wait), to = loop_plan_position(&plan, channel->release);
+        struct loop_model model = loop_model_make(o->context->arena, o->context->target, body, loop_model_copies_ahead,
+                                                  NULL);
+        int from = loop_model_position(&model, channel->wait), to = loop_model_position(&model, channel->release);
         double busy = 0; /* from the wait for it to the end of its last reader */
         if (from >= 0 && to >= 0)
-            busy = plan.operations[to].start + plan.operations[to].cost.issue - plan.operations[from].start;
-        struct ring_plan one = loop_plan_ring(&plan, ring->room, busy, true, o->function);
+            busy = model.operations[to].start + model.operations[to].cost.issue - model.operations[from].start;
+        struct ring_plan one = ring_plan_make(&model, ring->room, busy, true, o->function);
         if (one.most > ring->plan.most || one.wanted > ring->plan.wanted)
             ring->plan = one;
     }
@@ -251,7 +251,7 @@ static bool share_room(struct outline *o, int64_t room)
     for (int r = 0; r < o->rings.count; r++)
         if (o->rings.data[r].in_loop)
             plans[count++] = &o->rings.data[r].plan;
-    return loop_plan_share(plans, count, room);
+    return ring_plan_share(plans, count, room);
 }
 
 /* The slots of the first ring in a loop that has use for more; 0: there is none, or it does not fit. */
@@ -450,7 +450,7 @@ static void report(const struct outline *o)
         pass_remark(o->context, channel->copies.data[0]->at,
                     "a producer brings this by TMA: %d slot%s of %lld bytes: %s", ring->slots,
                     ring->slots == 1 ? "" : "s", (long long)ring->bytes,
-                    ring->in_loop ? loop_plan_reason(o->context->arena, &ring->plan, o->function->stages)
+                    ring->in_loop ? ring_plan_reason(o->context->arena, &ring->plan, o->function->stages)
                                   : "it is brought once a program");
     }
     pass_remark(o->context, o->function->at, "%d warps are consumers beside a producer; programs %s%s",

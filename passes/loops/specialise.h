@@ -2,7 +2,7 @@
 #ifndef TILECC_SPECIALISE_H
 #define TILECC_SPECIALISE_H
 #include "ir/ir.h"
-#include "passes/loops/loop_plan.h"
+#include "passes/loops/ring_plan.h"
 #include "passes/base/pass.h"
 
 /* Buffers that are filled and emptied together, over and over: slots in turn, two mbarriers a slot. */

@@ -14,7 +14,7 @@ includes() { # room, allowed pattern
         includes src/ir 'base/|ir/'
         includes src/interp 'base/|ir/|interp/'
         includes src/front 'base/|ir/|front/|grammar-tile'
-        includes passes 'base/|ir/|passes/|targets/target.h|targets/product_choice.h'
+        includes passes 'base/|ir/|passes/|targets/target.h|targets/costs.h|targets/product_choice.h'
         includes targets 'base/|ir/|targets/|runtime-stub/tile_rt.h'
         includes runtime-stub 'tile_rt'
     )
