@@ -600,6 +600,8 @@ argument_list
 argument
     : expr              { $$ = make_argument(parser, @$, (struct ast_name){0}, $1); }
     | name_at '=' expr  { $$ = make_argument(parser, @$, $1, $3); }
+    | ELSE '=' expr     /* asm: what stands for the text elsewhere */
+        { $$ = make_argument(parser, @$, (struct ast_name){"else", parser_place(parser, @1)}, $3); }
     ;
 expr_list
     : expr               { $$ = (struct ast_expression_list){0}; PUSH($$, $1); }

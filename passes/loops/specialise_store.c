@@ -52,7 +52,7 @@ static void find_touch(struct ir_operation *op, void *data)
 {
     struct touching *t = data;
     bool memory = ir_has_trait(op, IR_TRAIT_READ | IR_TRAIT_WRITE | IR_TRAIT_ATOMIC) && op->opcode != OP_ASSUME;
-    if (op != t->store && memory && op->operand_count && alias_may(op->operands[0], t->view))
+    if (op != t->store && memory && alias_may(alias_memory(op), t->view))
         t->found = true;
 }
 

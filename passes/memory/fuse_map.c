@@ -42,7 +42,7 @@ static bool is_single(const struct fusion *f, const struct ir_value *value)
 {
     const struct ir_operation *op = value->definition;
     return op && op->block == f->map->block && op->result_count == 1 && !op->region_count && layout_rule_has(value) &&
-           ir_has_trait(op, IR_TRAIT_ELEMENTWISE);
+           ir_has_trait(op, IR_TRAIT_ELEMENTWISE) && ir_number(op, IR_ATTRIBUTE_PACK, 1) == 1;
 }
 
 static bool is_input(const struct fusion *f, const struct ir_value *value)

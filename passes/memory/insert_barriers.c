@@ -317,7 +317,7 @@ static bool needs_barrier(const struct state *state, const struct ir_operation *
             return true;
         bool conflict = writes(op) || (writes(old->op) && !PLANTED(barrier_after_store_dropped));
         if (conflict && !may_trade_places(old->op, op) && !is_other_program(old) &&
-            alias_may(old->op->operands[0], op->operands[0]) && !same_threads(old->op, op, old->loop))
+            alias_may(alias_memory(old->op), alias_memory(op)) && !same_threads(old->op, op, old->loop))
             return true;
     }
     return memory && state->ordered;

@@ -133,7 +133,7 @@ static bool is_alone(const struct read_once *r, const struct ir_operation *load)
     ir_access_of(load, &mine);
     for (int i = 0; i < r->accesses.count; i++) {
         const struct ir_operation *op = r->accesses.data[i];
-        if (op == load || !alias_may(op->operands[0], load->operands[0]))
+        if (op == load || !alias_may(alias_memory(op), load->operands[0]))
             continue;
         if (op->opcode != OP_LOAD || !ir_access_of(op, &other) || !are_apart(r, &mine, &other))
             return false;

@@ -86,7 +86,7 @@ static struct ir_value *scalar_of(struct ir_operation *op, struct ir_value *valu
 struct ir_value *simplify_elementwise(struct ir_operation *op)
 {
     if (!ir_has_trait(op, IR_TRAIT_ELEMENTWISE) || op->region_count || op->results[0]->type->rank == 0 ||
-        op->operand_count > 3)
+        op->operand_count > 3 || op->result_count > 1)
         return NULL;
     bool any = false;
     for (int i = 0; i < op->operand_count; i++) {

@@ -229,6 +229,10 @@ static void execute_one(struct frame *frame, const struct ir_operation *operatio
     case OP_WHILE: execute_while(frame, operation); return;
     case OP_IF: execute_if(frame, operation); return;
     case OP_MAP: execute_map(frame, operation); return;
+    case OP_ASM:
+    case OP_ASM_EFFECT:
+        interp_stop(run, operation, "'%s' is text for another machine, which is not interpreted",
+                    ir_op_info[operation->opcode].text);
     case OP_PHILOX: execute_philox(frame, operation); return;
     case OP_CALL: call(frame, operation); return;
     case OP_YIELD:

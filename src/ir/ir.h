@@ -129,6 +129,8 @@ int64_t ir_type_bytes(const struct ir_type *tile);    /* of its elements in memo
     ATTRIBUTE(MULTIPLY, "multiply", INT)              \
     ATTRIBUTE(UNROLL, "unroll", INT)                  \
     ATTRIBUTE(CALLEE, "callee", NAME)                 \
+    ATTRIBUTE(TEXT, "text", NAME)                     \
+    ATTRIBUTE(PACK, "pack", INT)                      \
     ATTRIBUTE(SHARED_OFFSET, "shared_offset", INT)    \
     ATTRIBUTE(SHARED_BYTES, "shared_bytes", INT)      \
     ATTRIBUTE(INSTRUCTION, "instruction", INT)        \

@@ -55,6 +55,13 @@ static inline bool ir_is_isolated(const struct ir_operation *op)
 {
     return op->opcode == OP_MAP || op->opcode == OP_REDUCE || op->opcode == OP_SCAN;
 }
+/* How many registers of asm hold an element, or `pack` of them side by side, the first in the lowest bits: those of 64 bits and
+ * bool have one each, others share registers of 32 bits, and what has 16 bits or less in all has one of 16. */
+static inline int ir_asm_registers(enum ir_element element, int pack)
+{
+    int bits = ir_element_info[element].bits;
+    return bits == 64 ? pack : bits * pack <= 32 ? 1 : bits * pack / 32;
+}
 /* The one constant that fills the whole of a constant tile. */
 static inline bool ir_is_constant(const struct ir_value *value)
 {

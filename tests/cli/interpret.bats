@@ -293,3 +293,15 @@ END
     refused 'k(1, [3], [3])' "members, {a, b}, are needed for 'p'"
     refused 'k({1, 3, [2], true}, [3], [3])' 'p.way is 3, which is no member of its enum'
 }
+
+@test "text for GPUs has its else, and where a GPU is asked for it cannot be run" {
+    cat >text.tile <<'END'
+kernel t(x: in f32[N], y: out f32[N]) grid(i: N) {
+    y[i] = asm("abs.f32 $0, $1;", x[i], type = f32, else = abs(x[i]) + 0.5);
+}
+END
+    expect 0 tilecc --interpret='t([3], [3])' text.tile
+    [ "$output" = "y[0] = 2.5 5.5 1.5" ]
+    expect 1 tilecc -arch=sm_80 --interpret='t([3], [3])' text.tile
+    contains "'asm' is text for another machine, which is not interpreted"
+}

@@ -58,6 +58,26 @@ END
     [ ! -e big.o ]
 }
 
+@test "text that ptxas does not take is told at its place in the source, once" {
+    needs_ptxas
+    cat >text.tile <<'END'
+fn bent(x: f32) -> f32 = asm("ex2.approxx.f32 $0, $1;", x, type = f32);
+kernel one(x: in f32[N], y: out f32[N]) grid(b: cdiv(N, 1024)) {
+    y[b*1024 +: 1024] = bent(x[b*1024 +: 1024]);
+}
+kernel two(x: in f32[N], y: out f32[N]) grid(b: cdiv(N, 1024)) {
+    let v = x[b*1024 +: 1024];
+    y[b*1024 +: 1024] = asm("mov.f32 $0, $1;", "add.s32 $0, $0, $0;",
+                            v, type = f32) + asm("mov.f32 $0, $1;", v, type = f32);
+}
+END
+    expect 1 tilecc -arch=sm_80,sm_90a text.tile
+    contains "text.tile:1:26: error: ptxas does not take this text: Unknown modifier '.approxx' [E1207]"
+    contains "text.tile:7:25: error: ptxas does not take this text: Arguments mismatch for instruction 'add' [E1207]"
+    [ "$(grep -c E1207 <<<"$output")" = 2 ]
+    [ ! -e text.o ]
+}
+
 @test "fatbinary: missing, failing, hanging, or writing less than all" {
     needs_ptxas
     [ -n "${FATBINARY-}" ] || skip "no fatbinary"

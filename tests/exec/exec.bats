@@ -13,6 +13,7 @@ numbers() {
 @test "complex numbers" { numbers complex_pairs; }
 @test "4-bit integers, two a byte" { numbers halves; }
 @test "structs" { numbers structs; }
+@test "text for GPUs, and what stands for it elsewhere" { numbers assembly; }
 @test "sort, argsort, topk" { numbers sort; }
 @test "print, and asserts with values" { numbers prints; }
 @test "products with scales" { numbers scaled; }

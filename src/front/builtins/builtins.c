@@ -113,7 +113,7 @@ static const struct builtin builtins[] = {
     {"assert", 1, MOST_ARGUMENTS, 1, "", build_assert, 0},
     {"print", 1, 1 + KERNEL_REPORT_MOST_VALUES, 0, "", build_print, 0},
     {"static_assert", 1, 2, 0, "", build_static_assert, 0},
-    ABSENT("asm", E0913),
+    {"asm", 1, MOST_ARGUMENTS, 1, "type pack effects arch else", build_asm, 0},
     ABSENT("prefetch", E0915),
 /* Operations of ops.def; those without a name in the language are none. */
 #define OP(...)

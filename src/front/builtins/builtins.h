@@ -106,5 +106,6 @@ struct value build_sm_count(struct elaborator *e, struct call *call, int detail)
 struct value build_assert(struct elaborator *e, struct call *call, int detail);
 struct value build_assume(struct elaborator *e, struct call *call, int detail);
 struct value build_print(struct elaborator *e, struct call *call, int detail);
+struct value build_asm(struct elaborator *e, struct call *call, int detail);
 struct value build_static_assert(struct elaborator *e, struct call *call, int detail);
 #endif

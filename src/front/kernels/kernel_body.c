@@ -416,6 +416,7 @@ struct ir_function *body_build(struct variant_plan *plan, struct ir_module *modu
     struct body b = {&e, plan, ARENA_ARRAY(kernel->front->arena, struct value, kernel->declaration->parameters.count)};
     elaborator_init(&e, kernel->front, kernel->file);
     e.instance = plan_has_choices(kernel) ? plan->label : NULL;
+    e.target = kernel->front->options->target_name(plan->target);
     e.function = ir_function_create(module, name, kernel->declaration->at);
     e.function->is_kernel = true;
     e.function->grid_rank = kernel->grid.count;

@@ -141,6 +141,7 @@ struct elaborator {
     struct frame *frame;
     struct file_scope *file;
     const char *instance; /* label for notes, or NULL */
+    const char *target;   /* that the function is for: "cpu", "sm_90a"; NULL: none */
     int muted, errors;    /* errors counts muted ones, too */
     bool in_map;          /* inside a region of map or reduce: no memory */
     int steps, depth;

@@ -33,8 +33,15 @@ static bool is_restricted(const struct ir_value *argument)
     return argument->index < function->facts.count && function->facts.data[argument->index].restricted;
 }
 
+const struct ir_value *alias_memory(const struct ir_operation *op)
+{
+    return op->opcode == OP_ASM_EFFECT || !op->operand_count ? NULL : op->operands[0];
+}
+
 bool alias_may(const struct ir_value *a, const struct ir_value *b)
 {
+    if (!a || !b)
+        return true;
     const struct ir_value *root = alias_root(a), *other = alias_root(b);
     if (root == other || !root || !other)
         /* a value of unknown root may come from a restricted argument too */
@@ -45,6 +52,8 @@ bool alias_may(const struct ir_value *a, const struct ir_value *b)
 
 bool alias_orders(const struct ir_operation *op)
 {
+    if (op->opcode == OP_ASM_EFFECT)
+        return true;
     if (ir_op_info[op->opcode].traits & IR_TRAIT_ATOMIC)
         return ir_number(op, IR_ATTRIBUTE_ORDER, IR_ORDER_RELAXED) != IR_ORDER_RELAXED &&
                !PLANTED(acquire_orders_nothing);
@@ -57,7 +66,7 @@ bool alias_clobbers(const struct ir_operation *write, const struct ir_operation 
         return true;
     unsigned writing = IR_TRAIT_WRITE | (PLANTED(atomic_is_no_write) ? 0 : IR_TRAIT_ATOMIC);
     bool writes = ir_op_info[write->opcode].traits & writing;
-    if (writes && write->opcode != OP_ASSUME && alias_may(write->operands[0], load->operands[0]))
+    if (writes && write->opcode != OP_ASSUME && alias_may(alias_memory(write), load->operands[0]))
         return true;
     for (int i = 0; i < write->region_count; i++)
         for (const struct ir_operation *inner = write->regions[i]->first; inner; inner = inner->next)
@@ -83,7 +92,7 @@ static bool any_writes(const struct ir_block *block, const struct ir_value *memo
 {
     for (const struct ir_operation *op = block->first; op; op = op->next) {
         bool writes = ir_op_info[op->opcode].traits & (IR_TRAIT_WRITE | IR_TRAIT_ATOMIC);
-        if (writes && op->opcode != OP_ASSUME && op->operand_count && alias_may(op->operands[0], memory))
+        if (writes && op->opcode != OP_ASSUME && alias_may(alias_memory(op), memory))
             return true;
         for (int i = 0; i < op->region_count; i++)
             if (any_writes(op->regions[i], memory))
@@ -165,9 +174,10 @@ static void find_obstacle(struct obstacle *found, const struct ir_block *block)
     for (const struct ir_operation *op = block->first; op; op = op->next) {
         bool writes = ir_op_info[op->opcode].traits & (IR_TRAIT_WRITE | IR_TRAIT_ATOMIC);
         found->orders |= alias_orders(op);
-        if (writes && op->opcode != OP_ASSUME && op->operand_count && alias_may(op->operands[0], found->memory) &&
-            (!found->written || alias_root(op->operands[0]) == alias_root(found->memory)))
-            found->written = op->operands[0];
+        const struct ir_value *written = writes && op->opcode != OP_ASSUME ? alias_memory(op) : NULL;
+        if (written && alias_may(written, found->memory) &&
+            (!found->written || alias_root(written) == alias_root(found->memory)))
+            found->written = written;
         for (int i = 0; i < op->region_count; i++)
             find_obstacle(found, op->regions[i]);
     }

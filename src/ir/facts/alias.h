@@ -5,7 +5,9 @@
 
 /* The argument of the function that a view or pointer tile is derived from, or NULL: unknown. */
 const struct ir_value *alias_root(const struct ir_value *value);
-/* Whether elements behind two views or pointers may be the same. */
+/* What an operation that reads or writes memory touches: a view or pointers; NULL: nobody knows. */
+const struct ir_value *alias_memory(const struct ir_operation *operation);
+/* Whether elements behind two views or pointers may be the same; NULL is any memory. */
 bool alias_may(const struct ir_value *a, const struct ir_value *b);
 /* Whether `write` (any operation, its regions included) may change what `load` reads, or orders memory so that a read
  * may not move across it. */

@@ -32,6 +32,8 @@ struct ir_value *layout_rule_tile(const struct ir_operation *op)
             return op->results[i];
     if (op->result_count == 0 && ir_access_of(op, &access) && access.value && layout_rule_has(access.value))
         return access.value;
+    if (op->opcode == OP_ASM_EFFECT && op->operand_count && layout_rule_has(op->operands[0]))
+        return op->operands[0];
     return NULL;
 }
 
@@ -212,7 +214,7 @@ bool layout_rule_same(const struct ir_operation *op, int index)
     struct ir_access access;
     if (ir_has_trait(op, IR_TRAIT_ELEMENTWISE) || op->opcode == OP_PHILOX)
         return true;
-    if (op->opcode == OP_FLIP)
+    if (op->opcode == OP_FLIP || op->opcode == OP_ASM_EFFECT)
         return true;
     if (op->opcode == OP_GATHER)
         return index >= 1;

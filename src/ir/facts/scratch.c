@@ -164,6 +164,7 @@ int64_t scratch_bytes(struct layout_table *table, struct arena *arena, const str
     case OP_ATOMIC_CAS:
     case OP_POINTER_ATOMIC:
     case OP_POINTER_CAS: return atomic_bytes(operation);
+    case OP_ASM_EFFECT: return operation->result_count ? atomic_bytes(operation) : 0;
     default: return 0;
     }
 }

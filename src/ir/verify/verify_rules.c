@@ -31,6 +31,8 @@ uint64_t ir_required_attributes(enum ir_opcode opcode)
     case OP_ATOMIC: return BIT(PLACE) | BIT(ACTION);
     case OP_POINTER_ATOMIC: return BIT(ACTION);
     case OP_CALL: return BIT(CALLEE);
+    case OP_ASM:
+    case OP_ASM_EFFECT: return BIT(TEXT);
     case OP_BUFFER_PERMUTE: return BIT(PERMUTATION);
     case OP_BUFFER_PART: return BIT(START);
     case OP_COPY_ASYNC:
@@ -419,6 +421,25 @@ static const char *map_problem(const struct ir_operation *op)
     return NULL;
 }
 
+static const char *asm_problem(const struct ir_operation *op)
+{
+    enum { MOST_PACK = 16 };
+    int64_t pack = ir_number(op, IR_ATTRIBUTE_PACK, 1);
+    const struct ir_value *first = op->result_count ? op->results[0] : op->operand_count ? op->operands[0] : NULL;
+    if (op->opcode == OP_ASM ? !op->result_count : op->result_count > 1)
+        return op->opcode == OP_ASM ? "there is a result" : "there is one result at most";
+    if (pack < 1 || pack > MOST_PACK || (pack & (pack - 1)))
+        return "pack is a power of two up to 16";
+    for (int i = 0; i < op->result_count + op->operand_count; i++) {
+        const struct ir_value *value = i < op->result_count ? op->results[i] : op->operands[i - op->result_count];
+        if (value->type->kind != IR_TILE || !same_form(value->type, first->type))
+            return "operands and results are scalars, or tiles of one shape";
+        if (element_of(value) == IR_BOOL && pack > 1)
+            return "a bool is not packed";
+    }
+    return NULL;
+}
+
 /* ---- views and memory ---- */
 
 static const char *view_query_problem(const struct ir_operation *op)
@@ -700,6 +721,8 @@ const char *ir_verify_rules(const struct ir_operation *op)
     case OP_MATH: return math_problem(op);
     case OP_PHILOX: return philox_problem(op);
     case OP_MAP: return map_problem(op);
+    case OP_ASM:
+    case OP_ASM_EFFECT: return asm_problem(op);
     case OP_REDUCE: return reduce_problem(op);
     case OP_SCAN: return scan_problem(op);
     case OP_SORT: return sort_problem(op);

@@ -61,6 +61,13 @@ static void send_message(const struct diagnostic *diagnostic)
             diagnostic->at.line, diagnostic->at.column, diagnostic->at.end_column, diagnostic->text);
 }
 
+static int send_messages(const struct diagnostics *diagnostics)
+{
+    for (const struct diagnostic *d = diagnostics->first; d; d = d->next)
+        send_message(d);
+    return USER_ERROR;
+}
+
 static int make_cubin(const struct job *job, int task, struct buffer *out)
 {
     const struct kernel_variant *variant = job->tasks[task].variant;
@@ -69,18 +76,13 @@ static int make_cubin(const struct job *job, int task, struct buffer *out)
     options.diagnostics = diagnostics_create(options.arena);
     struct reply reply = {0};
     struct buffer ptx = {0};
-    if (!nvptx_make_ptx(&options, row, variant->function, false, &ptx, &reply.shared_bytes)) {
-        for (struct diagnostic *d = options.diagnostics->first; d; d = d->next)
-            send_message(d);
-        return USER_ERROR;
-    }
+    if (!nvptx_make_ptx(&options, row, variant->function, false, &ptx, &reply.shared_bytes))
+        return send_messages(options.diagnostics);
     if (reply.shared_bytes > row->shared_bytes) {
-        struct diagnostic *d = diag_report(options.diagnostics, DIAGNOSTIC_E1201, variant->function->at,
-                                           "%s needs %lld bytes of shared memory, %s has %d",
-                                           variant->label ? variant->label : "a kernel", (long long)reply.shared_bytes,
-                                           row->name, row->shared_bytes);
-        send_message(d);
-        return USER_ERROR;
+        diag_report(options.diagnostics, DIAGNOSTIC_E1201, variant->function->at,
+                    "%s needs %lld bytes of shared memory, %s has %d", variant->label ? variant->label : "a kernel",
+                    (long long)reply.shared_bytes, row->name, row->shared_bytes);
+        return send_messages(options.diagnostics);
     }
     struct child_result result = {0};
     if (options.line_info)
@@ -89,6 +91,9 @@ static int make_cubin(const struct job *job, int task, struct buffer *out)
     int threads = 32 * variant->function->warps;
     bool good = options.without_ptxas || ptxas_run(&options, row, threads, limits, &ptx, &result);
     int reason = errno;
+    if (!good && result.errors.size &&
+        ptxas_report_asm(options.diagnostics, variant->function, ptx.data, result.errors.data))
+        return send_messages(options.diagnostics);
     if (!good) {
         if (result.not_started)
             fprintf(stderr, "%s cannot be run: %s", options.ptxas, strerror(reason));
@@ -132,6 +137,17 @@ static int work(void *context, int task, struct buffer *out)
     return code;
 }
 
+/* Instances of one kernel have the same text in them. */
+static bool is_relayed(const struct diagnostics *diagnostics, enum diagnostic_code code, struct location at,
+                       const char *message)
+{
+    for (const struct diagnostic *d = diagnostics->first; d; d = d->next)
+        if (d->code == code && d->at.source == at.source && d->at.line == at.line && d->at.column == at.column &&
+            strcmp(d->text, message) == 0)
+            return true;
+    return false;
+}
+
 /* Replays what the worker reported under the right code and place. */
 static void relay_messages(const struct target_options *options, const struct nvptx_task *task, const char *text)
 {
@@ -146,7 +162,8 @@ static void relay_messages(const struct target_options *options, const struct nv
             code >= 0 && code < DIAGNOSTIC_COUNT && (size_t)used <= size) {
             struct location place = {(const struct source *)source, line, column, end, NULL};
             char *message = arena_substring(options->arena, text + used, size - (size_t)used);
-            diag_report(options->diagnostics, (enum diagnostic_code)code, line ? place : at, "%s", message);
+            if (!is_relayed(options->diagnostics, (enum diagnostic_code)code, line ? place : at, message))
+                diag_report(options->diagnostics, (enum diagnostic_code)code, line ? place : at, "%s", message);
             reported = true;
         }
         text = next ? next + 1 : NULL;

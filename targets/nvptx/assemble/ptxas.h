@@ -20,4 +20,7 @@ bool ptxas_spills(const struct ptxas_usage *usage);
 bool ptxas_run(const struct target_options *options, const struct target_row *row, int threads,
                struct child_limits limits, struct buffer *ptx, struct child_result *result);
 void ptxas_print_command(const struct target_options *options, const struct target_row *row, const char *function);
+/* Reports what ptxas said of text of the user's, each under the place of the text; false: it said nothing of such. */
+bool ptxas_report_asm(struct diagnostics *diagnostics, const struct ir_function *function, const char *ptx,
+                      const char *complaints);
 #endif

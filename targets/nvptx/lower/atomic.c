@@ -220,8 +220,7 @@ static LLVMValueRef change_one(struct lowering *l, const char *scope, const stru
 
 /* Hands what the leaders hold to the threads with copies: through shared memory at the row-major place of the element.
  */
-static void share_results(struct lowering *l, const struct ir_operation *operation, LLVMValueRef leader,
-                          LLVMValueRef *out)
+void shared_tell(struct lowering *l, const struct ir_operation *operation, LLVMValueRef leader, LLVMValueRef *out)
 {
     LLVMBuilderRef b = l->builder;
     const struct ir_type *type = operation->results[0]->type;
@@ -301,5 +300,5 @@ void lower_atomic(struct lowering *l, struct ir_operation *operation)
             ptx_barrier(l);
     }
     if (result->uses && leader)
-        share_results(l, operation, leader, out);
+        shared_tell(l, operation, leader, out);
 }

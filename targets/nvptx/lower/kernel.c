@@ -157,6 +157,8 @@ static void lower_operation(struct lowering *l, struct ir_operation *operation)
     case OP_WHILE:
     case OP_IF:
     case OP_MAP: lower_control(l, operation); return;
+    case OP_ASM: lower_asm(l, operation); return;
+    case OP_ASM_EFFECT: lower_asm_effect(l, operation); return;
     case OP_CONVERT_LAYOUT: lower_convert(l, operation); return;
     case OP_BARRIER: lower_barrier(l, operation); return;
     case OP_RETURN: return;

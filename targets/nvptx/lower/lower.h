@@ -11,6 +11,8 @@
 /* Byte offset of `bytes` of scratch for an operation: where allocate_shared put it, else at the end of what the
  * function has, behind a barrier. */
 int64_t shared_scratch(struct lowering *l, const struct ir_operation *operation, int64_t bytes);
+/* Registers of the first result that the leaders of its layout hold, told to the threads with copies (atomic.c). */
+void shared_tell(struct lowering *l, const struct ir_operation *operation, LLVMValueRef leader, LLVMValueRef *out);
 LLVMValueRef shared_address(struct lowering *l, int64_t offset, LLVMValueRef bytes /* i32 or NULL */);
 void shared_store(struct lowering *l, enum ir_element element, LLVMValueRef value, LLVMValueRef address, int alignment);
 LLVMValueRef shared_load(struct lowering *l, enum ir_element element, LLVMValueRef address, int alignment);
@@ -96,6 +98,10 @@ void lower_dot(struct lowering *l, struct ir_operation *operation);
 void lower_mma(struct lowering *l, struct ir_operation *operation); /* dot and dot_async by mma.sync */
 /* cp_async, cp_commit, cp_wait, and copy_async and wait where no pass made others of them. */
 void lower_copy(struct lowering *l, struct ir_operation *operation);
+/* asm.c */
+int asm_number(const struct ir_operation *operation); /* among those of the function, from 1; 0: it is none */
+void lower_asm(struct lowering *l, struct ir_operation *operation);
+void lower_asm_effect(struct lowering *l, struct ir_operation *operation);
 void lower_control(struct lowering *l, struct ir_operation *operation); /* for, while, if, map */
 void lower_map(struct lowering *l, struct ir_operation *operation);     /* map.c */
 void lower_block(struct lowering *l, struct ir_block *block);           /* all operations but the terminator */
