@@ -29,6 +29,7 @@ struct host_builder {
     LLVMModuleRef module;
     LLVMTypeRef pointer, i8, i16, i32, i64;
     LLVMValueRef *images, *texts; /* by index into kernels->images: cubins and PTX; NULL: not in the object */
+    bool has_cpu_code;            /* known before the machine is made: all else is not worth optimizing */
     struct lines *lines;          /* of the code for the processor; NULL: none wanted, or none yet */
     bool failed;
 };
@@ -77,7 +78,7 @@ LLVMValueRef host_text(struct host_builder *builder, const char *text);
 void host_architecture(const struct target_row *row, uint32_t *number, uint32_t *suffix);
 
 /* The module of an object, from an empty one to bytes: ELF, or LLVM's text. */
-LLVMTargetMachineRef host_create_machine(const struct target_options *options);
+LLVMTargetMachineRef host_create_machine(const struct host_builder *builder);
 void host_begin_module(struct host_builder *builder, LLVMTargetMachineRef machine);
 /* Code for each level of the processor that the host has; sets scratch_bytes.  Its name is the module's own, or one
  * that another module refers to. */

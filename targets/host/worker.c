@@ -80,10 +80,11 @@ static int part_end(const struct host_task *task, int number)
 static int work_part(void *context, int number, struct buffer *out)
 {
     const struct host_task *task = context;
-    struct host_builder b = {.options = task->options, .kernels = task->kernels, .arena = arena_create()};
+    struct host_builder b = {
+        .options = task->options, .kernels = task->kernels, .arena = arena_create(), .has_cpu_code = true};
     const struct diagnostic *last = task->options->diagnostics->last;
     int64_t from = times_clock();
-    LLVMTargetMachineRef machine = host_create_machine(task->options);
+    LLVMTargetMachineRef machine = host_create_machine(&b);
     int first = number * task->part_size, end = part_end(task, number);
     host_begin_module(&b, machine);
     for (int i = first; i < end && !b.failed; i++)
@@ -97,10 +98,13 @@ static int work_part(void *context, int number, struct buffer *out)
 static int work(void *context, int number, struct buffer *out)
 {
     const struct host_task *task = context;
-    struct host_builder b = {.options = task->options, .kernels = task->kernels, .arena = arena_create()};
+    struct host_builder b = {.options = task->options,
+                             .kernels = task->kernels,
+                             .arena = arena_create(),
+                             .has_cpu_code = task->cpu_count && !task->part_size};
     const struct diagnostic *last = task->options->diagnostics->last;
     int64_t from = times_clock();
-    LLVMTargetMachineRef machine = host_create_machine(task->options);
+    LLVMTargetMachineRef machine = host_create_machine(&b);
     (void)number;
     host_begin_module(&b, machine);
     for (int i = 0; i < task->cpu_count && !b.failed; i++) {

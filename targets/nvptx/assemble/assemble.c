@@ -127,6 +127,13 @@ static void begin_llvm(const struct target_options *options, const struct ir_fun
     times_add_since(options->times, TIMES_LLVM_GPU, from);
 }
 
+static void register_llvm(const struct target_options *options)
+{
+    int64_t from = times_clock();
+    nvptx_register();
+    times_add_since(options->times, TIMES_LLVM_GPU, from);
+}
+
 static int work(void *context, int task, struct buffer *out)
 {
     const struct job *job = context;
@@ -432,6 +439,7 @@ bool nvptx_compile(const struct target_options *options, struct kernel_module *m
     struct job job = {options, count, tasks};
     struct child_result *done = ARENA_ARRAY(options->arena, struct child_result, count);
     struct child_limits limits = {.seconds = worker_seconds(options), .output_bytes = 2 * cubin_limit};
+    register_llvm(options);
     workers_run(work, &job, count, options->jobs, limits, done);
     bool good = true;
     const char *told = NULL;

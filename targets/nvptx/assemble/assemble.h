@@ -3,6 +3,8 @@
 #define TILECC_NVPTX_ASSEMBLE_H
 #include "targets/target.h"
 
+/* Makes LLVM's back end known.  What forks workers does it for all of them, which is half of what nvptx_begin takes. */
+void nvptx_register(void);
 /* Readies LLVM for nvptx_make_ptx of the function (NULL: of any): once in a process, because LLVM takes its options
  * once. */
 void nvptx_begin(const struct ir_function *function);

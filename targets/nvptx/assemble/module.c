@@ -32,6 +32,14 @@ static const char pipeline[] =
 static const char pipeline_for_accumulators[] =
     "function(early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg)";
 
+void nvptx_register(void)
+{
+    LLVMInitializeNVPTXTargetInfo();
+    LLVMInitializeNVPTXTarget();
+    LLVMInitializeNVPTXTargetMC();
+    LLVMInitializeNVPTXAsmPrinter();
+}
+
 static void find_wgmma(struct ir_operation *operation, void *found)
 {
     if (operation->opcode == OP_DOT_ASYNC &&
@@ -68,11 +76,8 @@ void nvptx_begin(const struct ir_function *function)
     const char *arguments[] = {"tilecc", "-disable-early-taildup", "-disable-lsr", "-cgpp-huge-func=1",
                                "-disable-machine-licm"};
     int count = (int)(sizeof arguments / sizeof *arguments);
+    nvptx_register();
     LLVMParseCommandLineOptions(function && has_wgmma(function) ? count - 1 : count, arguments, NULL);
-    LLVMInitializeNVPTXTargetInfo();
-    LLVMInitializeNVPTXTarget();
-    LLVMInitializeNVPTXTargetMC();
-    LLVMInitializeNVPTXAsmPrinter();
 }
 
 static LLVMTargetMachineRef make_machine(const struct target_row *row, int optimization)
