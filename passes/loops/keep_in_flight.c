@@ -33,7 +33,7 @@
 enum { LEAST_SLOTS = 3, WARPGROUP = 4 };
 
 /* A product, its wait, and the slots that are given back behind it. */
-struct group {
+struct waited_product {
     struct ir_operation *product, *wait;
     VECTOR(struct ir_operation *) arrives;
 };
@@ -42,10 +42,10 @@ struct visiting {
     int64_t warps;
     bool changed;
 };
-struct loop_groups {
+struct loop_products {
     struct arena *arena;
     struct ir_operation *loop;
-    VECTOR(struct group) groups;
+    VECTOR(struct waited_product) products;
 };
 
 /* One whose factors and accumulator nothing of this thread changes while it is on its way. */
@@ -55,7 +55,7 @@ static bool runs_alone(const struct ir_operation *op)
            ir_number(op, IR_ATTRIBUTE_PROMOTE, 0) == 0 && op->operands[0]->type->kind == IR_BUFFER;
 }
 
-static const char *add_wait(struct group *last, struct ir_operation *op)
+static const char *add_wait(struct waited_product *last, struct ir_operation *op)
 {
     if (!last || last->wait || op->operand_count != 1 || op->operands[0] != last->product->results[0] ||
         ir_number(op, IR_ATTRIBUTE_PENDING, 0))
@@ -64,7 +64,7 @@ static const char *add_wait(struct group *last, struct ir_operation *op)
     return NULL;
 }
 
-static const char *add_arrive(struct loop_groups *l, struct group *last, struct ir_operation *op)
+static const char *add_arrive(struct loop_products *l, struct waited_product *last, struct ir_operation *op)
 {
     if (!last || !last->wait || op->operands[0]->block == op->block || op->operand_count != 2)
         return "a slot is not given back behind a product";
@@ -74,19 +74,19 @@ static const char *add_arrive(struct loop_groups *l, struct group *last, struct 
     return NULL;
 }
 
-/* The groups of a loop's body, in order; what stands between them may neither look at sums nor change factors. */
-static const char *find_groups(struct loop_groups *l)
+/* The products of a loop's body, in order; what stands between them may neither look at sums nor change factors. */
+static const char *find_products(struct loop_products *l)
 {
     const char *problem = NULL;
     for (struct ir_operation *op = l->loop->regions[0]->first; op && !problem; op = op->next) {
-        struct group *last = l->groups.count ? &l->groups.data[l->groups.count - 1] : NULL;
+        struct waited_product *last = l->products.count ? &l->products.data[l->products.count - 1] : NULL;
         switch (op->opcode) {
         case OP_DOT_ASYNC:
             if (last && !last->wait)
                 return "two products run side by side already";
             if (!runs_alone(op))
                 return "a product reads registers, or adds to its sum by other instructions";
-            vector_push(l->arena, &l->groups, ((struct group){.product = op}));
+            vector_push(l->arena, &l->products, ((struct waited_product){.product = op}));
             break;
         case OP_DOT_WAIT: problem = add_wait(last, op); break;
         case OP_MBARRIER_ARRIVE: problem = add_arrive(l, last, op); break;
@@ -100,39 +100,39 @@ static const char *find_groups(struct loop_groups *l)
     return problem;
 }
 
-static struct ir_value *argument(const struct loop_groups *l, int carried)
+static struct ir_value *argument(const struct loop_products *l, int carried)
 {
     return l->loop->regions[0]->arguments.data[1 + carried];
 }
 
 /* The carried value that the product's sum becomes, or -1: the same registers from the value that comes round, over
  * products that add to it one after another, to the yield at its place, and nothing else looks at any of them. */
-static int carried_by(const struct loop_groups *l, const struct group *group)
+static int carried_by(const struct loop_products *l, const struct waited_product *waited)
 {
-    const struct ir_value *sum = group->wait->results[0];
+    const struct ir_value *sum = waited->wait->results[0];
     while (sum->uses && !sum->uses->next && sum->uses->user->opcode == OP_DOT_ASYNC)
         sum = sum->uses->user->results[0]->uses->user->results[0]; /* its wait's */
     const struct ir_use *use = sum->uses;
     if (!use || use->next || use->user != ir_terminator(l->loop->regions[0]))
         return -1;
-    const struct ir_value *from = group->product->operands[2];
-    while (from->definition && from->definition->opcode == OP_DOT_WAIT && from->block == group->product->block)
+    const struct ir_value *from = waited->product->operands[2];
+    while (from->definition && from->definition->opcode == OP_DOT_WAIT && from->block == waited->product->block)
         from = from->definition->operands[0]->definition->operands[2];
     return from == argument(l, use->index) && !from->uses->next ? use->index : -1;
 }
 
 /* Why not, or NULL. */
-static const char *find_problem(struct loop_groups *l)
+static const char *find_problem(struct loop_products *l)
 {
-    const char *problem = find_groups(l);
-    for (int g = 0; g < l->groups.count && !problem; g++) {
-        const struct group *group = &l->groups.data[g];
-        const struct ir_value *product = group->product->results[0];
-        if (!group->wait || !product->uses || product->uses->next)
+    const char *problem = find_products(l);
+    for (int g = 0; g < l->products.count && !problem; g++) {
+        const struct waited_product *waited = &l->products.data[g];
+        const struct ir_value *product = waited->product->results[0];
+        if (!waited->wait || !product->uses || product->uses->next)
             problem = "a wait is not for the product before it alone";
     }
-    for (int g = 0; g < l->groups.count && !problem; g++)
-        if (carried_by(l, &l->groups.data[g]) < 0)
+    for (int g = 0; g < l->products.count && !problem; g++)
+        if (carried_by(l, &l->products.data[g]) < 0)
             problem = "the loop looks at a sum, or moves it";
     return problem;
 }
@@ -143,9 +143,9 @@ struct held {
     int count;
 };
 
-static struct held find_held(struct loop_groups *l)
+static struct held find_held(struct loop_products *l)
 {
-    const struct group *last = &l->groups.data[l->groups.count - 1];
+    const struct waited_product *last = &l->products.data[l->products.count - 1];
     struct held held = {.number = ARENA_ARRAY(l->arena, struct ir_value *, last->arrives.count)};
     for (int i = 0; i < last->arrives.count; i++) {
         int known = 0;
@@ -158,7 +158,7 @@ static struct held find_held(struct loop_groups *l)
 }
 
 /* Gives back what was held when `numbers` were carried in place of it: nothing where they are negative. */
-static void give_back(struct ir_builder *builder, const struct group *group, const struct held *held,
+static void give_back(struct ir_builder *builder, const struct waited_product *waited, const struct held *held,
                       struct ir_value *const *numbers)
 {
     for (int i = 0; i < held->count; i++) {
@@ -166,8 +166,8 @@ static void give_back(struct ir_builder *builder, const struct group *group, con
         struct ir_value *some = ir_compare(builder, IR_PREDICATE_GE, numbers[i], zero);
         struct ir_operation *guard = ir_build(builder, OP_IF, 1, &some, 0, NULL);
         struct ir_builder inner = {.module = builder->module, .block = guard->regions[0], .at = builder->at};
-        for (int a = 0; a < group->arrives.count; a++) {
-            const struct ir_operation *arrive = group->arrives.data[a];
+        for (int a = 0; a < waited->arrives.count; a++) {
+            const struct ir_operation *arrive = waited->arrives.data[a];
             struct ir_value *operands[] = {arrive->operands[0], numbers[i]};
             if (arrive->operands[1] != held->number[i])
                 continue;
@@ -182,13 +182,13 @@ static void give_back(struct ir_builder *builder, const struct group *group, con
 }
 
 /* The sums that are on their way behind the loop: their wait there. */
-static void wait_behind(struct loop_groups *l, const bool *on_its_way, int count)
+static void wait_behind(struct loop_products *l, const bool *on_its_way, int count)
 {
     struct ir_builder builder = rewrite_before(l->loop->next);
     struct ir_value **sums = ARENA_ARRAY(l->arena, struct ir_value *, count);
     const struct ir_type **types = ARENA_ARRAY(l->arena, const struct ir_type *, count);
     int waits = 0;
-    builder.at = l->groups.data[l->groups.count - 1].wait->at;
+    builder.at = l->products.data[l->products.count - 1].wait->at;
     for (int i = 0; i < count; i++)
         if (on_its_way[i]) {
             types[waits] = l->loop->results[i]->type;
@@ -203,25 +203,25 @@ static void wait_behind(struct loop_groups *l, const bool *on_its_way, int count
     }
 }
 
-/* The groups but the last: their waits move behind the next product. */
-static void delay_inside(struct loop_groups *l)
+/* The products but the last: their waits move behind the next product. */
+static void delay_inside(struct loop_products *l)
 {
-    for (int g = 0; g < l->groups.count; g++) {
-        struct group *group = &l->groups.data[g];
-        ir_replace_uses(group->wait->results[0], group->product->results[0]);
-        if (g + 1 == l->groups.count)
+    for (int g = 0; g < l->products.count; g++) {
+        struct waited_product *waited = &l->products.data[g];
+        ir_replace_uses(waited->wait->results[0], waited->product->results[0]);
+        if (g + 1 == l->products.count)
             continue;
-        struct ir_operation *behind = l->groups.data[g + 1].product->next;
-        ir_set_number(group->wait, IR_ATTRIBUTE_PENDING, 1);
-        ir_move_before(group->wait, behind);
-        for (int i = 0; i < group->arrives.count; i++)
-            ir_move_before(group->arrives.data[i], behind);
+        struct ir_operation *behind = l->products.data[g + 1].product->next;
+        ir_set_number(waited->wait, IR_ATTRIBUTE_PENDING, 1);
+        ir_move_before(waited->wait, behind);
+        for (int i = 0; i < waited->arrives.count; i++)
+            ir_move_before(waited->arrives.data[i], behind);
     }
 }
 
-static void rewrite(struct loop_groups *l)
+static void rewrite(struct loop_products *l)
 {
-    struct group *last = &l->groups.data[l->groups.count - 1];
+    struct waited_product *last = &l->products.data[l->products.count - 1];
     struct held held = find_held(l);
     int carried = carried_by(l, last), old = l->loop->result_count;
     struct ir_value **numbers = ARENA_ARRAY(l->arena, struct ir_value *, held.count);
@@ -229,8 +229,8 @@ static void rewrite(struct loop_groups *l)
     bool *on_its_way = ARENA_ARRAY(l->arena, bool, old);
     struct ir_builder builder = rewrite_before(l->loop);
     for (int i = 0; i < old; i++)
-        for (int g = 0; g < l->groups.count; g++)
-            on_its_way[i] |= ir_terminator(l->loop->regions[0])->operands[i] == l->groups.data[g].wait->results[0];
+        for (int g = 0; g < l->products.count; g++)
+            on_its_way[i] |= ir_terminator(l->loop->regions[0])->operands[i] == l->products.data[g].wait->results[0];
     for (int i = 0; i < held.count; i++) {
         numbers[i] = ir_constant_int(&builder, held.number[i]->type, -1);
         names[i] = "last";
@@ -242,7 +242,7 @@ static void rewrite(struct loop_groups *l)
         ir_add_operand(ir_terminator(l->loop->regions[0]), held.number[i]);
         numbers[i] = argument(l, old + i);
     }
-    builder = rewrite_before(l->groups.data[0].product->next);
+    builder = rewrite_before(l->products.data[0].product->next);
     builder.at = last->wait->at;
     struct ir_value *sum = argument(l, carried);
     struct ir_operation *wait = ir_build(&builder, OP_DOT_WAIT, 1, &sum, 1, &sum->type);
@@ -269,7 +269,7 @@ static void visit(struct ir_operation *op, void *data)
                     ir_number(inner, IR_ATTRIBUTE_INSTRUCTION, 0) == IR_INSTRUCTION_WGMMA;
     if (!products)
         return;
-    struct loop_groups l = {.arena = v->context->arena, .loop = op};
+    struct loop_products l = {.arena = v->context->arena, .loop = op};
     const char *problem = v->warps > WARPGROUP ? "another warpgroup multiplies meanwhile" : find_problem(&l);
     if (problem) {
         pass_remark(v->context, op->at, "products are waited for at once: %s", problem);

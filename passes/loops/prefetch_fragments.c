@@ -53,7 +53,7 @@ struct fragment {
     int dimension;
 };
 /* Products that take their steps together. */
-struct group {
+struct product_group {
     int part, steps, first, count; /* products */
     int fragments;
     struct fragment fragment[FRAGMENTS];
@@ -72,7 +72,7 @@ struct fragments_ahead {
     struct ir_operation *loop;
     VECTOR(struct part) parts;
     VECTOR(struct product) products;
-    VECTOR(struct group) groups;
+    VECTOR(struct product_group) groups;
     int read;            /* argument of the body: the slot that the first part reads */
     const char *problem; /* why not, of a loop that waits for copies for a product */
 };
@@ -258,7 +258,7 @@ static bool is_behind(const struct fragments_ahead *a, const struct product *pro
     return product == other;
 }
 
-static bool can_join(const struct fragments_ahead *a, const struct group *group, const struct product *product)
+static bool can_join(const struct fragments_ahead *a, const struct product_group *group, const struct product *product)
 {
     if (group->part != product->part || group->steps != product->steps)
         return false;
@@ -268,7 +268,7 @@ static bool can_join(const struct fragments_ahead *a, const struct group *group,
     return true;
 }
 
-static int add_fragment(struct group *group, struct fragment fragment)
+static int add_fragment(struct product_group *group, struct fragment fragment)
 {
     for (int i = 0; i < group->fragments; i++)
         if (group->fragment[i].factor == fragment.factor && group->fragment[i].type == fragment.type)
@@ -277,7 +277,7 @@ static int add_fragment(struct group *group, struct fragment fragment)
     return group->fragments++;
 }
 
-static int group_registers(const struct group *group)
+static int group_registers(const struct product_group *group)
 {
     int registers = 0;
     for (int i = 0; i < group->fragments; i++)
@@ -296,9 +296,9 @@ static bool make_groups(struct fragments_ahead *a)
             if (!fragment[factor].type)
                 return false;
         }
-        struct group *group = a->groups.count ? &a->groups.data[a->groups.count - 1] : NULL;
+        struct product_group *group = a->groups.count ? &a->groups.data[a->groups.count - 1] : NULL;
         if (!group || !can_join(a, group, product)) {
-            struct group made = {.part = product->part, .steps = product->steps, .first = i};
+            struct product_group made = {.part = product->part, .steps = product->steps, .first = i};
             vector_push(a->context->arena, &a->groups, made);
             group = &a->groups.data[a->groups.count - 1];
             a->parts.data[group->part].steps += group->steps;
@@ -340,15 +340,15 @@ static struct ir_value *name_factor(const struct fragments_ahead *a, struct ir_b
     return remake_value(&again, builder, factor);
 }
 
-static void name_factors(const struct fragments_ahead *a, const struct group *group, struct ir_builder *builder,
+static void name_factors(const struct fragments_ahead *a, const struct product_group *group, struct ir_builder *builder,
                          struct ir_value *index, struct ir_value **factors)
 {
     for (int i = 0; i < group->fragments; i++)
         factors[i] = name_factor(a, builder, group->fragment[i].factor, index);
 }
 
-static void read_step(const struct group *group, struct ir_builder *builder, struct ir_value *const *factors, int step,
-                      struct ir_value **fragments)
+static void read_step(const struct product_group *group, struct ir_builder *builder, struct ir_value *const *factors,
+                      int step, struct ir_value **fragments)
 {
     for (int i = 0; i < group->fragments; i++) {
         int64_t start[2] = {0, 0};
@@ -374,7 +374,7 @@ static struct ir_value *multiply(const struct product *product, struct ir_builde
 /* The first iteration's, when there is one: else nobody has written the slot. */
 static void read_first(const struct fragments_ahead *a, struct ir_builder *before, struct ir_value **fragments)
 {
-    const struct group *group = &a->groups.data[0];
+    const struct product_group *group = &a->groups.data[0];
     const struct ir_type *types[FRAGMENTS];
     struct ir_value *factors[FRAGMENTS],
         *some = iteration_comes(before, a->loop, a->loop->operands[0], a->loop->operands[1]);
@@ -424,7 +424,7 @@ static void enter_part(const struct fragments_ahead *a, struct part *from, const
 static void name_following(const struct fragments_ahead *a, struct building *b, int number)
 {
     const struct ir_block *body = a->loop->regions[0];
-    const struct group *group = &a->groups.data[(number + 1) % a->groups.count];
+    const struct product_group *group = &a->groups.data[(number + 1) % a->groups.count];
     struct ir_value *slot = a->parts.data[group->part].slot;
     if (number + 1 == a->groups.count) {
         struct ir_value *more = iteration_comes(&b->builder, a->loop, body->arguments.data[0], b->last);
@@ -436,7 +436,7 @@ static void name_following(const struct fragments_ahead *a, struct building *b, 
 
 static void build_group(struct fragments_ahead *a, struct building *b, int number)
 {
-    struct group *group = &a->groups.data[number];
+    struct product_group *group = &a->groups.data[number];
     struct ir_operation *yield = ir_terminator(a->loop->regions[0]);
     struct part *part = &a->parts.data[group->part];
     int following = (number + 1) % a->groups.count;

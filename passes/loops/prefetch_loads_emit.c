@@ -126,22 +126,22 @@ static struct ir_value *test_again(const struct emission *e, struct ir_builder *
 /* ---- loads ---- */
 
 /* Under `condition` the loads of the list, else nothing; results in its order. */
-struct group {
+struct load_list {
     VECTOR(int) loads;
 };
 
-static void build_group(const struct emission *e, struct ir_builder *builder, struct ir_value *condition,
-                        const struct group *group, const struct remake *again, struct ir_value **results)
+static void build_guarded(const struct emission *e, struct ir_builder *builder, struct ir_value *condition,
+                          const struct load_list *list, const struct remake *again, struct ir_value **results)
 {
-    int count = group->loads.count;
+    int count = list->loads.count;
     const struct ir_type **types = ARENA_ARRAY(e->s->context->arena, const struct ir_type *, count + 1);
     struct ir_value **values = ARENA_ARRAY(e->s->context->arena, struct ir_value *, count + 1);
     for (int i = 0; i < count; i++)
-        types[i] = e->s->loads.data[group->loads.data[i]].load->results[0]->type;
+        types[i] = e->s->loads.data[list->loads.data[i]].load->results[0]->type;
     struct ir_operation *branch = ir_build(builder, OP_IF, 1, &condition, count, types);
     struct ir_builder inner = {.module = builder->module, .block = branch->regions[0], .at = builder->at};
     for (int i = 0; i < count; i++) {
-        struct ir_operation *load = e->s->loads.data[group->loads.data[i]].load;
+        struct ir_operation *load = e->s->loads.data[list->loads.data[i]].load;
         values[i] = remake_value(again, &inner, load->results[0]);
     }
     ir_build(&inner, OP_YIELD, count, values, 0, NULL);
@@ -153,13 +153,13 @@ static void build_group(const struct emission *e, struct ir_builder *builder, st
         results[i] = branch->results[i];
 }
 
-static void take_all(const struct emission *e, struct group *group, int least, int most, bool late)
+static void take_all(const struct emission *e, struct load_list *list, int least, int most, bool late)
 {
-    group->loads.count = 0;
+    list->loads.count = 0;
     for (int i = 0; i < e->s->loads.count; i++) {
         const struct scheduled_load *load = &e->s->loads.data[i];
         if (load->distance >= least && load->distance <= most && (!load->late || late))
-            vector_push(e->s->context->arena, &group->loads, i);
+            vector_push(e->s->context->arena, &list->loads, i);
     }
 }
 
@@ -177,7 +177,7 @@ static void build_prologue(struct emission *e)
     struct ir_builder builder = rewrite_before(e->loop);
     struct prefetch *s = e->s;
     struct ir_value **results = ARENA_ARRAY(s->context->arena, struct ir_value *, s->loads.count + 1);
-    struct group group = {0};
+    struct load_list list = {0};
     for (int i = 0; i < e->states.count; i++)
         e->states.data[i].at[0] = e->loop->operands[e->states.data[i].argument + (is_for(e) ? 2 : 0)];
     for (int n = 0; n < s->distance; n++) {
@@ -193,10 +193,10 @@ static void build_prologue(struct emission *e)
             comes = e->exists[n];
         }
         e->exists[n] = comes;
-        take_all(e, &group, n + 1, s->distance, true);
-        build_group(e, &builder, comes, &group, &again, results);
-        for (int i = 0; i < group.loads.count; i++)
-            e->ahead[group.loads.data[i]][n] = results[i];
+        take_all(e, &list, n + 1, s->distance, true);
+        build_guarded(e, &builder, comes, &list, &again, results);
+        for (int i = 0; i < list.loads.count; i++)
+            e->ahead[list.loads.data[i]][n] = results[i];
         /* what is made under the condition is not seen here */
         again = remake_open(e->s->context->arena, e->s->function, e->loop);
         map_states(e, &again, n);
@@ -244,7 +244,7 @@ static struct ir_value *comes(const struct emission *e, struct ir_builder *build
     return is_for(e) ? comes_after(e, builder, e->body->arguments.data[0], k) : e->exists[k];
 }
 
-/* Maps the loads of iteration i + k that earlier rounds, or an earlier group of this one, have made. */
+/* Maps the loads of iteration i + k that earlier rounds, or an earlier list of this one, have made. */
 static void map_loads(const struct emission *e, const struct remake *again, int k)
 {
     for (int i = 0; i < e->s->loads.count; i++)
@@ -252,18 +252,18 @@ static void map_loads(const struct emission *e, const struct remake *again, int 
             remake_set(again, e->s->loads.data[i].load->results[0], e->ahead[i][k]);
 }
 
-static void build_stage(struct emission *e, struct ir_builder *builder, const struct group *group, int k)
+static void build_stage(struct emission *e, struct ir_builder *builder, const struct load_list *list, int k)
 {
-    struct ir_value **results = ARENA_ARRAY(e->s->context->arena, struct ir_value *, group->loads.count + 1);
-    if (!group->loads.count)
+    struct ir_value **results = ARENA_ARRAY(e->s->context->arena, struct ir_value *, list->loads.count + 1);
+    if (!list->loads.count)
         return;
-    builder->at = e->s->loads.data[group->loads.data[0]].load->at;
+    builder->at = e->s->loads.data[list->loads.data[0]].load->at;
     struct ir_value *condition = comes(e, builder, k);
     struct remake again = map_of(e, builder, k);
     map_loads(e, &again, k);
-    build_group(e, builder, condition, group, &again, results);
-    for (int i = 0; i < group->loads.count; i++)
-        e->ahead[group->loads.data[i]][k] = results[i];
+    build_guarded(e, builder, condition, list, &again, results);
+    for (int i = 0; i < list->loads.count; i++)
+        e->ahead[list->loads.data[i]][k] = results[i];
 }
 
 /* Loads that only move to the top; then the furthest ahead first. */
@@ -271,7 +271,7 @@ static void build_top(struct emission *e, struct ir_operation *top)
 {
     struct ir_builder builder = rewrite_before(top);
     struct remake again = remake_open(e->s->context->arena, e->s->function, e->loop);
-    struct group group = {0};
+    struct load_list list = {0};
     for (int i = 0; i < e->body->arguments.count; i++)
         remake_set(&again, e->body->arguments.data[i], e->body->arguments.data[i]);
     for (int i = 0; i < e->s->loads.count; i++)
@@ -283,8 +283,8 @@ static void build_top(struct emission *e, struct ir_operation *top)
             e->ahead[i][0] = remake_value(&again, &builder, load->load->results[0]);
     }
     for (int k = e->s->distance; k > 0; k--) {
-        take_all(e, &group, k, k, false);
-        build_stage(e, &builder, &group, k);
+        take_all(e, &list, k, k, false);
+        build_stage(e, &builder, &list, k);
     }
 }
 
@@ -310,7 +310,7 @@ void prefetch_emit(struct prefetch *s)
 {
     struct arena *arena = s->context->arena;
     struct emission e = {.s = s, .types = s->function->module->context, .loop = s->loop, .body = s->body};
-    struct group group = {0};
+    struct load_list list = {0};
     e.exists = ARENA_ARRAY(arena, struct ir_value *, s->distance + 2);
     e.ahead = ARENA_ARRAY(arena, struct ir_value **, s->loads.count);
     for (int i = 0; i < s->loads.count; i++)
@@ -324,9 +324,9 @@ void prefetch_emit(struct prefetch *s)
     for (int i = 0; i < s->loads.count; i++)
         if (s->loads.data[i].late) {
             struct ir_builder builder = rewrite_before(s->loads.data[i].behind->next);
-            group.loads.count = 0;
-            vector_push(arena, &group.loads, i);
-            build_stage(&e, &builder, &group, 1);
+            list.loads.count = 0;
+            vector_push(arena, &list.loads, i);
+            build_stage(&e, &builder, &list, 1);
         }
     if (s->distance)
         yield_next(&e);

@@ -176,7 +176,8 @@ static int64_t program_number(const struct run *run, enum ir_opcode opcode)
     return opcode == OP_PROGRAM_COUNT || !run->blocks ? run->programs : run->blocks;
 }
 
-static void execute_one(struct frame *frame, const struct ir_operation *operation)
+/* Each operation by the file that has its meaning. */
+static void execute_by_opcode(struct frame *frame, const struct ir_operation *operation)
 {
     struct run *run = frame->run;
     switch (operation->opcode) {
@@ -313,7 +314,7 @@ static void execute(struct frame *frame, const struct ir_operation *operation)
             interp_stop(run, operation, "'%s' in a function of the value level", ir_op_info[operation->opcode].text);
         if (run->options->watch)
             show(frame, operation, false);
-        execute_one(frame, operation);
+        execute_by_opcode(frame, operation);
         if (run->options->watch)
             show(frame, operation, true);
         return;
@@ -321,7 +322,7 @@ static void execute(struct frame *frame, const struct ir_operation *operation)
     bool undefined = machine_operands_undefined(frame, operation);
     if (undefined && hands_over(operation->opcode))
         interp_stop(run, operation, "'%s' looks at an undefined tile", ir_op_info[operation->opcode].text);
-    execute_one(frame, operation);
+    execute_by_opcode(frame, operation);
     if (!hands_over(operation->opcode))
         machine_mark_results(frame, operation, undefined);
     if (ir_attribute(operation, IR_ATTRIBUTE_SHARED_BYTES) && operation->opcode != OP_BUFFER)

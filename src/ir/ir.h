@@ -498,6 +498,8 @@ bool ir_constant_integer(const struct ir_value *value, int64_t *number);
 double ir_bits_to_double(enum ir_element element, uint64_t bits);
 /* nearest even; fp8 saturates; integers: truncate, saturate, NaN 0 */
 uint64_t ir_double_to_bits(enum ir_element element, double value);
+/* Of a float, which a number that is converted to 8 bits never becomes; the largest number where there is none. */
+uint64_t ir_infinity_bits(enum ir_element element, bool negative);
 int64_t ir_bits_to_int(enum ir_element element, uint64_t bits);
 uint64_t ir_int_to_bits(enum ir_element element, int64_t value); /* integers wrap; floats round */
 

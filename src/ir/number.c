@@ -112,6 +112,13 @@ static uint64_t encode_float(struct float_format f, double value)
     return sign | magnitude;
 }
 
+uint64_t ir_infinity_bits(enum ir_element element, bool negative)
+{
+    struct float_format f = format_of(element);
+    uint64_t top = (UINT64_C(1) << f.exponent) - 1;
+    return (uint64_t)negative << (f.mantissa + f.exponent) | (f.finite_only ? largest_finite(f) : top << f.mantissa);
+}
+
 static uint64_t width_mask(enum ir_element element)
 {
     int bits = ir_element_info[element].bits;

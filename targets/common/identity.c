@@ -18,9 +18,8 @@ uint64_t combine_identity(enum ir_reduce_kind kind, enum ir_element element, enu
     case IR_REDUCE_MIN:
     case IR_REDUCE_MAX:
         if (real) /* a NaN loses against every number; where it wins, the far infinity is neutral */
-            return ir_double_to_bits(element, nan == IR_NAN_SKIP      ? __builtin_nan("")
-                                              : kind == IR_REDUCE_MIN ? __builtin_inf()
-                                                                      : -__builtin_inf());
+            return nan == IR_NAN_SKIP ? ir_double_to_bits(element, __builtin_nan(""))
+                                      : ir_infinity_bits(element, kind == IR_REDUCE_MAX);
         if (kind == IR_REDUCE_MIN)
             return ir_is_signed(element) ? top - 1 : ones;
         return ir_is_signed(element) && !PLANTED(cpu_identity_of_max_zero) ? top : 0;

@@ -46,6 +46,24 @@ END
     [ "$output" = 'y[0] = -1 1 7 3' ]
 }
 
+@test "the ends of floats are infinities where they have them, also of 8 bits" {
+    cat >ends.tile <<'TILE'
+kernel ends<T: {f8e4m3, f8e5m2, f16}>(r: out T[4]) grid(i: 1)
+{
+    r[0] = lowest(T);
+    r[1] = highest(T);
+    r[2] = -lowest(T);
+    r[3] = T(f32(lowest(T))); /* a number that is converted to 8 bits stays finite */
+}
+TILE
+    expect 0 tilecc --interpret='ends_f8e4m3([4])' ends.tile
+    [ "$output" = 'r[0] = -448 448 448 -448' ]
+    expect 0 tilecc --interpret='ends_f8e5m2([4])' ends.tile
+    [ "$output" = 'r[0] = -inf inf inf -57344' ]
+    expect 0 tilecc --interpret='ends_f16([4])' ends.tile
+    [ "$output" = 'r[0] = -inf inf inf -inf' ]
+}
+
 @test "without a call the entries are listed" {
     expect 0 tilecc --interpret "$SRCDIR/examples/softmax.tile"
     contains 'softmax_f32(x[M, N], y[M, N])'

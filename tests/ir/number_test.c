@@ -134,6 +134,14 @@ int main(void)
            IR_I8, 0, 0);
     expect(ir_double_to_bits(IR_U64, -1.0) == 0 && ir_double_to_bits(IR_I64, NAN) == 0, "NaN is 0", IR_I64, 0, 0);
     expect(ir_double_to_bits(IR_I64, 1e30) == INT64_MAX, "i64 saturates", IR_I64, 0, 0);
+    for (int element = 0; element < IR_ELEMENT_COUNT; element++) {
+        double end = element == IR_F8E4M3 ? 448 : INFINITY;
+        for (int negative = 0; negative < 2 && ir_is_float((enum ir_element)element); negative++) {
+            uint64_t bits = ir_infinity_bits((enum ir_element)element, negative);
+            expect(ir_bits_to_double((enum ir_element)element, bits) == (negative ? -end : end), "infinity",
+                   (enum ir_element)element, bits, end);
+        }
+    }
     printf("%d failures\n", failures);
     return failures != 0;
 }

@@ -134,8 +134,7 @@ bool call_tiles(struct elaborator *e, struct call *call, struct value v, struct 
     return true;
 }
 
-bool reduce_build_region(struct elaborator *e, struct call *call, struct value function, int count, struct value *tiles,
-                         struct ir_block *body)
+static bool fill_region(struct elaborator *e, struct call *call, int count, struct value *tiles, struct ir_block *body)
 {
     struct value arguments[MOST_EXTENTS];
     for (int i = 0; i < 2 * count; i++) {
@@ -144,7 +143,7 @@ bool reduce_build_region(struct elaborator *e, struct call *call, struct value f
     }
     bool outer = e->in_map;
     e->in_map = true;
-    struct value result = call_with_values(e, function.function, 2 * count, arguments, call->at);
+    struct value result = call_with_values(e, call->argument[1].function, 2 * count, arguments, call->at);
     e->in_map = outer;
     if (value_is_error(result))
         return false;
@@ -164,6 +163,14 @@ bool reduce_build_region(struct elaborator *e, struct call *call, struct value f
     }
     ir_build(&e->builder, OP_YIELD, count, yields, 0, NULL);
     return true;
+}
+
+struct ir_block *reduce_build_region(struct elaborator *e, struct call *call, int count, struct value *tiles)
+{
+    struct ir_block *saved, *body = region_begin(e, &saved);
+    bool good = fill_region(e, call, count, tiles, body);
+    region_end(e, saved);
+    return good ? body : NULL;
 }
 
 static struct value reduce_result(struct elaborator *e, struct ir_operation *operation, const struct value *tiles,
@@ -250,10 +257,8 @@ struct value build_reduce(struct elaborator *e, struct call *call, int detail)
     int64_t axis;
     if (!reduce_read(e, call, tiles, &count, &axis))
         return value_error(call->at);
-    struct ir_block *saved, *body = region_begin(e, &saved);
-    bool good = reduce_build_region(e, call, call->argument[1], count, tiles, body);
-    region_end(e, saved);
-    if (!good)
+    struct ir_block *body = reduce_build_region(e, call, count, tiles);
+    if (!body)
         return value_error(call->at);
     struct ir_value *operands[MOST_EXTENTS];
     for (int i = 0; i < count; i++)

@@ -9,9 +9,8 @@ bool reduce_read_one_axis(struct elaborator *e, const struct call *call, int ran
 int reduce_read_nan(struct elaborator *e, const struct call *call);
 /* The tiles of the first argument, the axis, and whether the second is a function over as many.  False: reported. */
 bool reduce_read(struct elaborator *e, struct call *call, struct value *tiles, int *count, int64_t *axis);
-/* The region: left n scalars, right n scalars, yields n of the same types. */
-bool reduce_build_region(struct elaborator *e, struct call *call, struct value function, int count, struct value *tiles,
-                         struct ir_block *body);
+/* The region that the call's function is: left n scalars, right n scalars, yields n of the same types.  NULL: reported. */
+struct ir_block *reduce_build_region(struct elaborator *e, struct call *call, int count, struct value *tiles);
 /* Sums of narrow types are wider. */
 struct ir_value *reduce_widen_sum(struct elaborator *e, struct ir_value *v);
 bool reduce_kind_takes(int kind, enum ir_element element);

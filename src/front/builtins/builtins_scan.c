@@ -45,8 +45,6 @@ static struct ir_value *neutral(struct elaborator *e, int kind, const struct ir_
         return ir_is_float(type->element) ? ir_constant_float(&e->builder, type, number)
                                           : ir_constant_int(&e->builder, type, (int64_t)number);
     }
-    if (type->element == IR_F8E5M2) /* a number that becomes one stays finite */
-        return ir_constant_bits(&e->builder, type, kind == IR_REDUCE_MIN ? 0x7c : 0xfc);
     struct value limit = value_limit(type->element, kind == IR_REDUCE_MIN, e->builder.at);
     return convert_to_type(e, limit, type, false, "the first element of a scan");
 }
@@ -123,10 +121,8 @@ struct value build_scan(struct elaborator *e, struct call *call, int detail)
         operands[i] = tiles[i].run;
     if (!read_initial(e, call, options.exclusive, count, operands))
         return value_error(call->at);
-    struct ir_block *saved, *body = region_begin(e, &saved);
-    bool good = reduce_build_region(e, call, call->argument[1], count, tiles, body);
-    region_end(e, saved);
-    if (!good)
+    struct ir_block *body = reduce_build_region(e, call, count, tiles);
+    if (!body)
         return value_error(call->at);
     struct ir_operation *operation = build_one(e, count, operands, axis, IR_REDUCE_REGION, &options);
     if (e->front->options->reproducible)

@@ -1,7 +1,6 @@
 /* Products, shapes, conversions with options, and tiles from nothing. */
 #include "front/builtins/builtins.h"
 
-#include <math.h>
 #include <string.h>
 
 /* Options that would do nothing are mistakes, but for `ieee`, which says what all factors but those of f32 have
@@ -332,9 +331,7 @@ struct value value_limit(enum ir_element element, bool highest, struct location 
 {
     struct value v;
     if (ir_is_float(element)) {
-        v = value_real(highest ? INFINITY : -INFINITY, at);
-        if (element == IR_F8E4M3)
-            v = value_real(highest ? 448.0 : -448.0, at); /* it has no infinity */
+        v = value_real(ir_bits_to_double(element, ir_infinity_bits(element, !highest)), at);
     } else if (element == IR_BOOL) {
         return value_bool(highest, at);
     } else {

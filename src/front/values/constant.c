@@ -123,7 +123,7 @@ struct value constant_to_element(struct elaborator *e, struct value v, enum ir_e
         bool widens = !adapts && v.kind == VALUE_INTEGER && ir_is_integer(element) &&
                       ir_is_signed(element) == ir_is_signed(v.element) &&
                       ir_element_info[element].bits > ir_element_info[v.element].bits;
-        if (v.element == element && v.kind == VALUE_INTEGER)
+        if (v.element == element)
             return v;
         if (!adapts && !widens && v.element != element) {
             front_report(e, DIAGNOSTIC_E0304, v.at,

@@ -2,6 +2,7 @@
  * with all tiles, extents of 1 stretch.  Explicit ones are calls of types. */
 #include "front/values/elaborate.h"
 
+#include <math.h>
 #include <string.h>
 
 bool element_same_language(enum ir_element a, enum ir_element b)
@@ -46,7 +47,9 @@ struct value value_materialize(struct elaborator *e, struct value v)
         return typed;
     const struct ir_type *type = ir_type_scalar(e->context, element);
     struct ir_value *run;
-    if (typed.kind == VALUE_REAL)
+    if (typed.kind == VALUE_REAL && isinf(typed.real.number)) /* of 8 bits, too: it has been converted already */
+        run = ir_constant_bits(&e->builder, type, ir_infinity_bits(element, typed.real.number < 0));
+    else if (typed.kind == VALUE_REAL)
         run = ir_constant_float(&e->builder, type, typed.real.number);
     else if (typed.kind == VALUE_BOOL)
         run = ir_constant_int(&e->builder, type, typed.truth);

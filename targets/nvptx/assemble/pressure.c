@@ -20,7 +20,7 @@
 enum {
     OTHER_REGISTERS = 32,       /* what a kernel takes beside its tiles, at the least */
     COMFORTABLE_REGISTERS = 48, /* and with which there were no spills */
-    MOST_GROUPS = 3,
+    MOST_KINDS = 3,
     MOST_PARTS = 8,
     LEAST_EXTENT = 16
 };
@@ -98,7 +98,7 @@ int nvptx_least_registers(struct arena *arena, const struct ir_function *functio
 
 /* ---- words ---- */
 
-struct group {
+struct tile_kind {
     const struct ir_type *type;
     int count, registers;
 };
@@ -110,9 +110,9 @@ static bool is_same(const struct ir_type *a, const struct ir_type *b)
 }
 
 /* Live tiles of the same elements and extents together, those that take most in front. */
-static int group_tiles(const struct place *place, int values, struct group groups[MOST_GROUPS])
+static int find_kinds(const struct place *place, int values, struct tile_kind kinds[MOST_KINDS])
 {
-    struct group all[64];
+    struct tile_kind all[64];
     int count = 0, best = 0;
     for (int i = 0; i < values; i++) {
         const struct ir_value *value = place->live[i];
@@ -124,18 +124,18 @@ static int group_tiles(const struct place *place, int values, struct group group
         if (g == count && count == (int)(sizeof all / sizeof *all))
             continue;
         if (g == count)
-            all[count++] = (struct group){value->type, 0, 0};
+            all[count++] = (struct tile_kind){value->type, 0, 0};
         all[g].count++;
         all[g].registers += registers;
     }
-    for (; best < MOST_GROUPS && best < count; best++) {
+    for (; best < MOST_KINDS && best < count; best++) {
         int most = best;
         for (int g = best; g < count; g++)
             if (all[g].registers > all[most].registers)
                 most = g;
-        struct group taken = all[most];
+        struct tile_kind taken = all[most];
         all[most] = all[best];
-        all[best] = groups[best] = taken;
+        all[best] = kinds[best] = taken;
     }
     return best;
 }
@@ -164,16 +164,16 @@ static const char *knob_of(const struct kernel_variant *variant, int64_t extent)
 
 /* Registers that are taken where everything as long as the longest dimension has a part of it alone; of a square the
  * sums alone, for then it is not known which of the two dimensions others have. */
-static int taken_with(const struct place *place, int values, const struct group *group, int dimension, int parts)
+static int taken_with(const struct place *place, int values, const struct tile_kind *kind, int dimension, int parts)
 {
-    int64_t extent = group->type->extent[dimension];
+    int64_t extent = kind->type->extent[dimension];
     bool is_square = false;
     int sum = 0;
-    for (int d = 0; d < group->type->rank; d++)
-        is_square |= d != dimension && group->type->extent[d] == extent;
+    for (int d = 0; d < kind->type->rank; d++)
+        is_square |= d != dimension && kind->type->extent[d] == extent;
     for (int i = 0; i < values; i++) {
         const struct ir_type *type = place->live[i] ? place->live[i]->type : NULL;
-        bool is_shorter = type && is_square && is_same(type, group->type);
+        bool is_shorter = type && is_square && is_same(type, kind->type);
         for (int d = 0; type && !is_square && d < type->rank; d++)
             is_shorter |= type->extent[d] == extent;
         if (type)
@@ -184,39 +184,39 @@ static int taken_with(const struct place *place, int values, const struct group 
 
 /* What to write instead, computed for these tiles. */
 static void print_ways(struct buffer *out, const struct kernel_variant *variant, const struct target_row *row,
-                       const struct place *place, const struct group *group)
+                       const struct place *place, const struct tile_kind *kind)
 {
-    const struct ir_type *type = group->type;
+    const struct ir_type *type = kind->type;
     int values = variant->function->next_value_id + 1, longest = type->rank - 1, parts = 2;
-    int left = place->limit - COMFORTABLE_REGISTERS, others = place->registers - group->registers;
-    int each = group->registers / group->count, warps = 2 * place->warps;
+    int left = place->limit - COMFORTABLE_REGISTERS, others = place->registers - kind->registers;
+    int each = kind->registers / kind->count, warps = 2 * place->warps;
     for (int d = 0; d < type->rank; d++)
         if (type->extent[d] > type->extent[longest])
             longest = d;
     int64_t extent = type->extent[longest];
     while (parts < MOST_PARTS && extent / parts > LEAST_EXTENT &&
-           taken_with(place, values, group, longest, parts) > left)
+           taken_with(place, values, kind, longest, parts) > left)
         parts *= 2;
     const char *knob = knob_of(variant, extent);
     buffer_puts(out, ": what helps is a smaller tile, such as ");
     print_tile(out, type, longest, extent / parts);
     if (knob)
         buffer_printf(out, " by %s = %lld", knob, (long long)(extent / parts));
-    buffer_printf(out, " (then %d)", taken_with(place, values, group, longest, parts));
-    if (group->count > 1 && others + each <= left)
+    buffer_printf(out, " (then %d)", taken_with(place, values, kind, longest, parts));
+    if (kind->count > 1 && others + each <= left)
         buffer_printf(out, ", or no more than %d of them at a time, as in one loop after the other",
                       (left - others) / each);
     if (!place->in_role && place->registers / 2 + COMFORTABLE_REGISTERS <= target_thread_registers(row, warps))
         buffer_printf(out, ", or warps = %d", warps);
 }
 
-static void print_held(struct buffer *out, const struct place *place, int count, const struct group *groups)
+static void print_held(struct buffer *out, const struct place *place, int count, const struct tile_kind *kinds)
 {
     for (int g = 0; g < count; g++) {
-        buffer_printf(out, "%s%d of ", g == 0 ? " (" : ", ", groups[g].count);
-        print_tile(out, groups[g].type, -1, 0);
+        buffer_printf(out, "%s%d of ", g == 0 ? " (" : ", ", kinds[g].count);
+        print_tile(out, kinds[g].type, -1, 0);
     }
-    buffer_puts(out, count == 0 ? "" : count == MOST_GROUPS ? ", ...)" : ")");
+    buffer_puts(out, count == 0 ? "" : count == MOST_KINDS ? ", ...)" : ")");
     buffer_printf(out, " and has %d", place->limit);
 }
 
@@ -227,17 +227,17 @@ void nvptx_explain_registers(const struct target_options *options, struct diagno
     const struct ir_function *function = variant->function;
     struct arena *arena = arena_create();
     struct buffer text = {0};
-    struct group groups[MOST_GROUPS];
+    struct tile_kind kinds[MOST_KINDS];
     struct place place = find_worst(arena, function, row);
-    int count = place.op ? group_tiles(&place, function->next_value_id + 1, groups) : 0;
+    int count = place.op ? find_kinds(&place, function->next_value_id + 1, kinds) : 0;
     struct location at = place.op && place.op->at.line ? place.op->at : function->at;
     if (count) {
         buffer_printf(&text, "in %s a thread holds at least %d registers of tiles here",
                       variant->label ? variant->label : function->name, place.registers);
-        print_held(&text, &place, count, groups);
+        print_held(&text, &place, count, kinds);
     }
     if (count && place.registers + OTHER_REGISTERS > place.limit && function->max_registers != place.limit)
-        print_ways(&text, variant, row, &place, &groups[0]);
+        print_ways(&text, variant, row, &place, &kinds[0]);
     else
         buffer_printf(&text,
                       "%ssmaller tiles (a `tune` knob, -D or --spec), more `warps`, %sor fewer values alive at "
