@@ -1,7 +1,8 @@
 /* Where agents of the checker meet: mbarriers, barriers of threads, turns.
  *
- * An mbarrier hands on what those who arrive know, to those who wait for that phase.  A wait is sure of the least phase
- * that its parity can mean for somebody who knows what the agent knows, whatever came by in this run. */
+ * An mbarrier hands on what those who arrive know to those who wait for that phase.  A wait names a phase by its parity
+ * alone.  The checker takes the least phase of that parity that is possible by what the agent knows, even if this run
+ * has come further: another run may not have. */
 #include <string.h>
 
 #include "passes/check/check_machine.h"

@@ -1,11 +1,13 @@
 /* Classes of values that share a layout, and the choice of each class's layout by cost.
  *
  * A class is what elementwise operations and control flow tie together.  Cheap values (constants, iota, splat and a
- * few operations on them) belong to no class: they are made again where they are used.  Classes are decided from the
- * heaviest down, of equal ones those last that stretch what a load reads.  A class's candidates are the layouts that its
- * memory operations like best, that of a dot, an ordered one when a reduction by a region needs it, and what decided neighbours (across reduce, broadcast, permute,
- * reshape, gather) would get for free.  The cost of a candidate is what memory operations, reductions, moves along an axis and
- * conversions to neighbours would cost under it, weighted by loop depth. */
+ * few operations on them) belong to no class: they are made again where they are used.  The heaviest class is decided
+ * first; of equally heavy ones, those come last that stretch what a load reads.
+ *
+ * A class's candidates are the layouts that its memory operations like best, that of a dot, an ordered one when a
+ * reduction by a region needs it, and those that decided neighbours (across reduce, broadcast, permute, reshape, gather)
+ * would get for free.  The cost of a candidate is what memory operations, reductions, moves along an axis and conversions
+ * to neighbours would cost under it, weighted by loop depth. */
 #include "passes/layout/layout_choice.h"
 
 #include <string.h>

@@ -1,6 +1,7 @@
-/* Layouts of products.  wgmma fixes them: four warps hold 64 rows.  For mma.sync a grid of warps is chosen: all along
- * the rows where rows are looked at as a whole (a reduction along columns that runs as often as the product, or the
- * result is a factor of another product: both then stay inside a warp), else the grid that reads the fewest factors. */
+/* Layouts of products.  wgmma fixes them: four warps hold 64 rows.  For mma.sync a grid of warps is chosen.  All warps lie
+ * along the rows where rows are looked at as a whole, which then stays inside a warp: where columns are reduced as often
+ * as the product runs, or where the result is a factor of another product.  Otherwise the grid is the one that reads the
+ * fewest factors. */
 #include "passes/layout/product_layout.h"
 
 #include "ir/facts/layout_rules.h"

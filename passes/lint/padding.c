@@ -1,17 +1,17 @@
 /* Padding: a tile may reach outside of its view, and what it has there reads as 0.  Sums do not see it; a maximum of
  * negative numbers, a product, or a sum of exponentials does, and is wrong without a word.
  *
- * For each axis of each tile: which places make it reach outside along that axis (unless the author has said what to
- * read there, or a proof of ir/facts/inside.h says that they do not), and what an element is that lies there.  A
- * condition on the position, such as `col < N` or `inside(place)`, is false there, so a tile chosen by it has what the
- * other side has, and reaches outside no more.
+ * The walk knows two things of each axis of each tile: which places make the tile reach outside along that axis, and
+ * what the elements are that lie there.  A place does not count where the author has said what to read outside, or where
+ * ir/facts/inside.h proves that it lies inside.  A condition on the position, such as `col < N` or `inside(place)`, is
+ * false outside; a tile selected by it has the other side's elements there, and no longer reaches outside.
  *
  *     %v = load %x[%m, 0 +: 1024], 0      along axis 0: outside of %x, 0
  *     %e = math function(exp) %v          along axis 0: outside of %x, 1
  *     %s = reduce kind(add) %e            1 is not neutral: a warning
  *
- * Loops are walked until nothing changes; what is then found is reported, one warning a reduction.  What to read there
- * instead is tried: the walk is done again with it. */
+ * Loops are walked until nothing changes; then each reduction with a finding gets one warning.  The value that the
+ * warning proposes to read there has been tried: the walk is done again with it. */
 #include <ctype.h>
 #include <string.h>
 

@@ -3,8 +3,8 @@
  *   - that instances store the same elements: none of the indexes depends on g, or all move by less than is stored;
  *   - that elements lie between or behind all that is stored;
  *   - that most instances store nothing but what lies outside.
- * Asked only of views whose stores all are of this form and under no condition: whoever writes `if`, a mask, an atomic or
- * a sub-view has thought of more than is seen here.  A store of the same value by all is no mistake. */
+ * The lint looks only at views whose stores are all of this form and under no condition: an author who wrote an `if`, a
+ * mask, an atomic or a sub-view knew more than can be seen here.  A store of one value by all instances is no mistake. */
 #include "ir/facts/inside.h"
 #include "ir/query.h"
 #include "passes/lint/lint.h"

@@ -9,17 +9,18 @@
  *     %d = dot_async instruction(wgmma) %A, %B, %acc
  *     %c = dot_wait pending(0) %d
  *
- * On targets with TMA a copy is one that TMA can do, which a producer brings; only where it can do none of the
- * kernel's, as none of parts of views whose ends are read from memory, or where a factor is gathered, all threads copy
- * by cp.async.
+ * On targets with TMA the copies are those that TMA can do, by a producer.  All threads copy by cp.async instead where
+ * TMA can do none of the kernel's copies (as of parts of views whose ends are read from memory), or where a factor is
+ * gathered.
  *
  * A transposed factor is a buffer_permute of the buffer that the untransposed tile was copied to.  A factor that is
  * computed, or that no copy can bring, is stored from registers; a first one that is computed stays there, in the
  * instruction's own layout.  Loads with other uses are read back from the buffer.
  *
- * An accumulator that is zero is not added (a fourth operand says so).  One that goes round a loop enters it as zeros:
- * left undefined for the first iteration to overwrite, its registers would be taken from the program before on, all
- * through that one's stores, and a loop that never ran would need a select for each behind it.
+ * An accumulator that is zero is not added (a fourth operand says so).  An accumulator that a loop carries enters the
+ * loop as zeros.  It could be left undefined, since the first iteration overwrites it.  But then its registers would be
+ * taken from the previous program on, all through that program's stores; and behind a loop that may not run at all each
+ * would need a select.
  *
  * Right as the program is still sequential: what is written to a buffer is complete before it is read (wait, barrier)
  * and read before it is written again (dot_wait; insert_barriers).  Loops side by side use one buffer in turn. */

@@ -1,9 +1,9 @@
 /* The bounds of a loop, from its graph of operations.  See loop_model.h.
  *
- * The recurrence bound is the greatest ratio of latency to distance over all ways round the graph: an iteration cannot
- * start more often than that.  It is found by bisection: a ratio is too small while some way round gains when each edge
- * costs that ratio times its distance, which longest paths tell, as edges within an iteration lead forwards in text
- * order and every way round has one that leads back. */
+ * The recurrence bound is the greatest ratio of latency to distance over all cycles of the graph: iterations cannot start
+ * at shorter intervals than that.  Bisection finds it.  To try a ratio, each edge gets the length  latency - ratio *
+ * distance.  The ratio is too small if some cycle then has a length above 0.  Longest paths tell that in one walk, since
+ * edges within an iteration lead forwards in text order and each cycle has an edge that leads back. */
 #include "passes/loops/loop_model.h"
 
 #include <math.h>

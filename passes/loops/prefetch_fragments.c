@@ -18,10 +18,9 @@
  *         yield %sum …, %next, %read, %a0, %b0
  *     }
  *
- * so that products stand on both sides of the barrier and the tensor cores do not wait for it, nor for the first
- * fragments behind it.  As many groups of copies have been made in front of the moved wait as before it: it waits for
- * those of the next iteration, which are one older by then.  The last iteration reads the slot it has read last once
- * more, for nobody.
+ * Products now stand on both sides of the barrier, so that the tensor cores wait neither for it nor for the first
+ * fragments behind it.  The wait keeps its number: it has moved by one iteration, and so has what it waits for, the
+ * copies of the next iteration instead of this one's.  The last iteration reads a slot once more, and nobody uses it.
  *
  * An iteration may have several parts, each with a wait, a barrier and products of its own slots: each part's first
  * fragments are read in front of the last products of the part before.  Products of one part that do not depend on each

@@ -20,12 +20,13 @@
  *
  *     %t = reduce axis(0) kind(add) %e : f32      becomes the reduction of a piece: ((%e0 + %e1) + %e2) + %e3
  *
- * Exponentials that a sum and the store need stay in registers as far as these go.  What the store reads besides is
- * read a piece ahead.  Where a row waits for two sums and two blocks fill a multiprocessor, the row is held, too, with
- * registers for a third block: others load and store while one waits.
+ * Exponentials that both a sum and the store need stay in registers, as many as there is room for.  What else the store
+ * reads is read a piece ahead.  Where a row waits for two sums, and two blocks would fill a multiprocessor, the row is
+ * held in shared memory as well, and registers are kept low enough for a third block: the others load and store while
+ * one waits.
  *
- * Rows half as wide keep what they have, but read what only the store needs (weights, biases) piece by piece.  Without
- * it such rows spill.
+ * Rows half as wide stay whole.  Only what the store alone needs (weights, biases) is read piece by piece; otherwise such
+ * rows spill.
  *
  * Right because elementwise operations compute each element alone; pieces are parts that lie in registers of their
  * own, so extract moves nothing; a load goes down only past operations that do not write what it reads, the

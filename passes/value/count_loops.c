@@ -11,10 +11,11 @@
  *
  *     for %v = %lo to %hi step 64 iter(%k = %k0) { … %k …   yield add %k, 128 }    %k is %k0 + (%v - %lo) * 2
  *
- * so that whatever knows counted loops, copies that run ahead above all, knows these too.  Right because the bound does
- * not change in the loop and the ranges show that the last sum does not wrap, so that the condition turns once; values
- * that count along wrap as their own sums do.  Carried values stay for those who read them behind the loop; dce removes
- * the others. */
+ * Passes that look for counted loops, above all those that let copies run ahead, then find these loops, too.
+ *
+ * Right because the bound does not change in the loop, and the ranges show that the last sum does not wrap; so once the
+ * condition is false it stays false.  Values that count along wrap as their own sums do.  A carried value stays where
+ * something reads it behind the loop; dce removes the others. */
 #include "base/plant.h"
 #include "ir/facts/analysis.h"
 #include "passes/base/pass.h"

@@ -8,10 +8,12 @@
  *     %t = load %turned[%i +: 128, %j +: 64], %f               ->   %u = load %b[%j +: 64, %i +: 128], %f
  *     %p = dot %t, …                                                %t = permute permutation(1, 0) %u
  *
- * so that what wants a parameter (tensor maps, rings, facts of strides) finds one, and one thing written in several
- * ways becomes one program.  Right because an index that is dropped and lies outside makes the sub-view absent, and a
- * place of the whole view with it lies outside, too; and because indexes from the begin of a part that ends where the
- * view ends are those of the view plus the begin, if neither is negative. */
+ * Tensor maps, rings and facts of strides belong to parameters, and now find one.  Kernels that say the same in different
+ * ways become the same program.
+ *
+ * Right for two reasons.  A dropped index that lies outside makes the sub-view absent, so nothing of it is read; the same
+ * index in a place of the whole view lies outside as well.  And a part that goes on to the end of the view has the
+ * view's own indexes, less its begin, if neither is negative. */
 #include "base/plant.h"
 #include "ir/facts/analysis.h"
 #include "passes/base/pass.h"

@@ -7,10 +7,11 @@
  *     %q = reduce axis(0) kind(or) select(column = 5, %r, 0) : i32
  *     %e = bitcast reshape %q : f32[1, 1]
  *
- * Cutting wants all that is cut off in the registers of whoever keeps the rest (layout_extend), which is free where a
- * tile is halved, and impossible where one number of an accumulator is asked for: each thread would hold all of it.
- * Threads that hold nothing of what is wanted give zero bits instead, whatever the layout.  As bits: a sum would lose
- * the sign of -0.0 and the payload of a NaN.
+ * Why not cut the tile?  A cut needs a layout in which the thread that keeps an element also holds what is cut off
+ * (layout_extend).  That is free where a tile is halved.  Where one number of an accumulator is asked for it is
+ * impossible: each thread would hold the whole tile.  The reduction works in any layout, because a thread that holds
+ * nothing of what is asked for gives zero bits.  It combines bits by `or`, since a sum would lose the sign of -0.0 and
+ * the payload of a NaN.
  *
  * A dimension of n is cut to e of it, always at a multiple of e, by reshaping it to (n / e, e). */
 #include "passes/base/pass.h"

@@ -8,15 +8,16 @@
  *     %p = dot %a, %b, %z     %q = dot %d, %e, %p     %s = add %c, %q
  *     ->     %p = dot %a, %b, %c     %q = dot %d, %e, %p
  *
- * A difference that is added gives its first product the other summand, and is all that lives beside it:
+ * Where a difference of two products is added, the first product takes the other summand.  Then only one more tile is
+ * alive, the second product:
  *     %p = dot %a, %b, %z     %q = dot %d, %e, %z     %l = sub %p, %q     %s = add %c, %l
  *     ->     %q = dot %d, %e, %z     %p = dot %a, %b, %c     %s = sub %p, %q
- * That adds in another order than is written: of floats not with --strict-fp.
+ * This adds in another order than the source does, so floats are left alone under --strict-fp.
  *
- * A sum round a loop from which products are taken is carried with the other sign, so that they can be added:
+ * Where a loop subtracts products from a sum, the sum is carried with the other sign, so that the products are added:
  *     %r = for … iter(%s = %c) { %p = dot %a, %b, %z   %t = sub %s, %p   yield %t }
  *     ->     %n = for … iter(%s = -%c) { %p = dot %a, %b, %s   yield %p }   %r = sub 0, %n
- * 0 - n has every bit of it, for such a sum is -0 only where it has started from it.
+ * 0 - n has every bit of the sum, which is -0 only if it started from -0.
  *
  * Right because the order of accumulation of a product is the target's own (the language says so), and adding from zero
  * is one of these orders; integers wrap.  Only when nothing else uses the product: else it would be computed twice. The

@@ -1,4 +1,4 @@
-/* Values that change nothing. */
+/* Neutral elements.  See identity.h. */
 #include "targets/common/identity.h"
 
 #include "base/plant.h"

@@ -1,4 +1,4 @@
-/* What changes nothing in a reduction or a scan. */
+/* The neutral element of a reduction or a scan. */
 #ifndef TILECC_COMMON_IDENTITY_H
 #define TILECC_COMMON_IDENTITY_H
 #include "ir/ir.h"

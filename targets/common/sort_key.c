@@ -1,6 +1,6 @@
-/* Keys of sorting.  A float's bits count up from -0 and 0 with its size: those of negative ones are turned round, and the
- * sign of the others is set, so that they lie above.  Of a signed integer the sign is turned.  Descending is all of it turned
- * round, but for NaN, which is last in any case. */
+/* Keys of sorting.  The bits of a float without its sign grow with its size.  So all bits of a negative float are inverted,
+ * and the sign bit of any other is set: positive ones lie above.  Of a signed integer the sign bit is inverted.  A
+ * descending order inverts the whole key, but not that of NaN, which is last in any case. */
 #include "targets/common/sort_key.h"
 
 static LLVMValueRef number(LLVMValueRef like, uint64_t bits)

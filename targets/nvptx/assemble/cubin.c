@@ -3,8 +3,8 @@
  *
  * A cubin is an ELF64 of machine 190.  Since CUDA 13 (ABI version 8) bits 8 to 15 of e_flags are the architecture,
  * before it bits 0 to 7.  Kernels are the functions of the symbol table marked as entries; `.nv.info` tells registers
- * and stack of all of them,
- * `.nv.info.<kernel>` the threads, `.nv.shared.<kernel>` is its static shared memory.  `.nv.info` entries are
+ * and stack of all of them, `.nv.info.<kernel>` the threads, `.nv.shared.<kernel>` is its static shared memory.
+ * `.nv.info` entries are
  * { u8 form, u8 attribute, u16 size or value } and, for form 4, size bytes. */
 #include "targets/target.h"
 

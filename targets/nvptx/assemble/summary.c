@@ -1,8 +1,8 @@
 /* One line that says what an instance became on a GPU: for the remark of -Rpass, for --resource-usage and for `tilecc
  * info`.
  *
- *     wgmma 128x256x64, 4 stages, 2 consumers and a producer by TMA, persistent; 168 registers, no spills, 225 KiB
- shared *
+ *     wgmma 128x256x64, 4 stages, 2 consumers and a producer by TMA, persistent; 168 registers, no spills, 225 KiB shared
+ *
  * It is read off the program as it goes to LLVM and off what ptxas said, not off what was asked for. */
 #include "targets/nvptx/assemble/assemble.h"
 

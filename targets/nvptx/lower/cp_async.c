@@ -1,9 +1,10 @@
 /* Copies from global to shared memory that run on their own (cp.async): each thread moves 16, 8 or 4 bytes at a time.
  *
- * Which thread moves what is a register layout as any load's (layout_rule_copy); the plan of reach.c gives addresses, limits and the widest move that stride and alignment allow.  What lies outside the
- * view is not read and becomes 0: a move that straddles the end of its row reads the bytes that are inside.  None
- * straddles the beginning, as places are multiples of the moves.  Where not even 4 bytes can go together, or the target
- * has no cp.async, the elements go through registers. */
+ * A register layout says which thread moves what, as for a load (layout_rule_copy).  The plan of reach.c gives addresses,
+ * limits, and the widest move that stride and alignment allow.  What lies outside the view is not read and becomes 0: a
+ * move that straddles the end of its row reads the bytes that are inside.  None straddles the beginning, because places
+ * are multiples of the moves.  Where not even 4 bytes can go together, or the target has no cp.async, the elements go
+ * through registers. */
 #include "ir/facts/layout_rules.h"
 #include "targets/nvptx/lower/lower.h"
 #include "targets/nvptx/thread/memory.h"

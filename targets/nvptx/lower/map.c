@@ -1,9 +1,9 @@
 /* map: a region on scalars, applied to each register of tiles.
  *
- * A short region is written out for each register.  A long one stands in a loop, for a group of registers in each turn:
- * as many as hide each other's latency and no more, as ptxas takes minutes for code of some length.  A register has no
- * index, so the tile moves on under the code as in a queue: a turn takes the group from its front and puts what comes
- * of it at its end, and behind the last turn every result has reached its place.
+ * A short region is written out for each register.  A long one stands in a loop that handles a group of registers in each
+ * turn: as many as hide each other's latency, and no more, because ptxas takes minutes for very long code.  Registers
+ * cannot be indexed, so the tile moves through the loop as a queue.  A turn takes a group from the front and puts the
+ * results at the end; behind the last turn every result has reached its place.
  *
  *     loop: q = phi(x0 x1 … x31, next)     next = q4 … q31 f(q0) f(q1) f(q2) f(q3)     turn < 8 ? loop : done
  *

@@ -1,13 +1,14 @@
 /* Products by mma.sync: each warp multiplies fragments of 16 rows and 8 columns.  Which instruction it is says
  * product_choice.h; what its words are, of the factors' words, mma_form.h.
  *
- * The accumulator lies in layout_mma_accumulator of some grid of warps, the factors are tiles in layout_mma_operand of
- * the same grid or buffers that are read in it.  Which register goes where is asked of the layouts, for the thread in
- * lane 0 of warp 0: all threads are alike.  Fragments are asked for some products ahead, so that shared memory and the
- * tensor core work at the same time and few registers wait.
+ * The accumulator lies in layout_mma_accumulator of some grid of warps.  The factors are tiles in layout_mma_operand of the
+ * same grid, or buffers that are read in it.  The layouts say which register goes where, for the thread in lane 0 of
+ * warp 0: all threads are alike.  Fragments are read a few products ahead, so that shared memory and the tensor core work
+ * at the same time and few registers wait.
  *
- * LLVM's time goes by texts and their operands: a text is some products.  Where fragments are rows in shared memory
- * that are taken as they are, the text loads them, too, into registers that LLVM never sees. */
+ * LLVM's time depends on how many inline texts there are and how many operands they have.  So one text holds several
+ * products.  Where fragments are rows in shared memory that are taken as they are, the text loads them, too, into
+ * registers that LLVM never sees. */
 #include "base/plant.h"
 #include "targets/nvptx/lower/fragment.h"
 #include "targets/nvptx/lower/mma_form.h"

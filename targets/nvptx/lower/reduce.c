@@ -1,12 +1,13 @@
 /* Reductions: registers first, then lanes by butterflies, then warps through shared memory; everybody who needs the
  * result ends with it.
  *
- * The steps come from the layout: each combines a value with that of the position XORed with it.  The seven kinds
- * commute, so cheap steps go first.  A region is only associative, the left operand with the smaller indexes, and
- * `fixed` asks for the tree of neighbours: their steps go by the bit of the axis that they fold, lowest first, so that
- * at each moment a value stands for an aligned range of indexes.  What several values are left of, those of warps and
- * of the odd repeat, is folded by the same tree: neighbours, an odd last one waiting.  Where the result is but stored,
- * only the warps that store it fold what the warps have left. */
+ * The steps come from the layout: each combines the values of two positions that differ in one bit.  The seven kinds
+ * commute, so for them the cheapest steps go first.  A function of the source is only associative, its left operand being
+ * the one with the smaller indexes; and `fixed` asks for the tree of neighbours.  Both fold the axis's bits from the
+ * lowest up, so that at each moment a value stands for an aligned range of indexes.
+ *
+ * Several values are left where warps share the axis, or where it has an odd repeat.  They are folded by the same tree:
+ * neighbours first, an odd last one waiting.  Where the result is only stored, only the warps that store it do this. */
 #include "base/plant.h"
 #include "ir/facts/scratch.h"
 #include "targets/nvptx/lower/lower.h"

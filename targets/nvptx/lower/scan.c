@@ -1,8 +1,11 @@
-/* Scans: up and down the tree of neighbours.  Up, as an ordered reduction, which remembers at each step what came to
- * stand on the left; down, from the last step to the first, what stands before a whole is handed on: to its left part
- * as it is, to its right part with the left one behind it.  The tree goes by the bits of the axis alone, so that a
- * scan's bits do not depend on its layout where it is fixed; where it is not, runs of registers are scanned one element
- * after the other. */
+/* Scans: up and down the tree of neighbours.
+ *
+ *     up      as an ordered reduction, which remembers at each step the value on the left
+ *     down    from the last step to the first: each range knows what stands before it, p.  Its left half gets p, its
+ *             right half gets p combined with the value of the left half
+ *
+ * The tree goes by the bits of the axis alone, so a `fixed` scan has the same bits in any layout.  Where it is not fixed,
+ * the neighbours that one thread holds are scanned one after the other instead. */
 #include "targets/common/identity.h"
 #include "targets/nvptx/lower/lower.h"
 

@@ -1,9 +1,9 @@
 /* sort and histogram, through shared memory.
  *
- * sort: who holds the elements writes them as words (ir/facts/scratch.h); teams of threads take a line each, put it in order
- * (sort_network.c) and write it back; and who holds the results reads them.  So layouts of operands and results are any, the
- * line need not be a power of two (what is missing are words behind all others), and the tiles that follow the key are but
- * read where the position says.
+ * sort: each thread writes its elements as words (ir/facts/scratch.h).  Teams of threads take a line each, put it in order
+ * (sort_network.c) and write it back.  Then each thread reads the results that it is to hold.  So operands and results may
+ * have any layouts.  A line that is no power of two is filled up with words that sort behind all others.  Tiles that follow
+ * the key are not sorted: they are read at the positions that come out.
  *
  * histogram: all threads clear the counts, of those who hold the same elements the first counts, by atomics, and who holds the
  * result reads it. */

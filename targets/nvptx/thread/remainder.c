@@ -1,7 +1,8 @@
 /* fmod, exactly: one function a kernel and width.
  *
- *     r = |x|, t = |y|;  while (t <= r/2) t = 2t;  while (t >= |y|) { if (r >= t) r = r - t;  t = t/2; }  result: r
- * with x's sign
+ *     r = |x|, t = |y|;  while (t <= r/2) t = 2t;  while (t >= |y|) { if (r >= t) r = r - t;  t = t/2; }
+ *
+ * The result is r with the sign of x.
  *
  * Every step is exact: t is |y| times a power of two not above r, so r - t has no more digits than r (Sterbenz); r/2
  * may round only where r is subnormal, and then a t beyond r is merely not subtracted. */
