@@ -56,6 +56,7 @@ const struct pass_row pass_rows[] = {
     ROW(extract_elements,   VALUE,    GPU),     /* before a large tile gets a layout for the sake of a few elements */
     ROW(read_once,          VALUE,    GPU_12),  /* asks for places as the source has them */
     ROW(assign_layouts,     VALUE,    GPU),     /* to the Schedule level */
+    ROW(plan_loops,         SCHEDULE, GPU_12),  /* in front of all that decide how loops work */
     ROW(buffer_operands,    SCHEDULE, GPU_12),  /* before coalesce: factors in shared memory want no layout of their own */
     ROW(dce,                SCHEDULE, GPU_12),  /* the loads that copies have replaced */
     ROW(coalesce,           SCHEDULE, GPU_12),
@@ -87,6 +88,7 @@ const struct pass_row pass_rows[] = {
     ROW(check_machine,      SCHEDULE, GPU_0),
     ROW(allocate_shared,    MACHINE,  GPU_12),  /* by lives: what is live when is known now */
     ROW(insert_barriers,    MACHINE,  GPU_12),  /* asks which places overlap */
+    ROW(settle_plans,       MACHINE,  GPU_12),  /* all passes that fill in plans are over */
     ROW(settle_knobs,       MACHINE,  GPU_12),  /* all passes that do what a knob asks for are over */
     ROW(check_machine,      MACHINE,  GPU_12),  /* looks at the result, and knows none of the passes above */
 // clang-format on

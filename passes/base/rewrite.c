@@ -1,6 +1,8 @@
 /* What several passes do to loops.  See rewrite.h. */
 #include "passes/base/rewrite.h"
 
+#include "ir/plan.h"
+
 static void move_body(struct ir_block *from, struct ir_block *to, int count, const struct ir_type *const *types,
                       const char *const *names)
 {
@@ -28,6 +30,7 @@ struct ir_operation *rewrite_carry(struct arena *arena, struct ir_operation *loo
     struct ir_operation *made = ir_build(&builder, loop->opcode, operands + count, values, results + count, types);
     if (ir_attribute(loop, IR_ATTRIBUTE_UNROLL))
         ir_set_number(made, IR_ATTRIBUTE_UNROLL, ir_number(loop, IR_ATTRIBUTE_UNROLL, 0));
+    ir_plan_keep(made, loop);
     if (ir_attribute(loop, IR_ATTRIBUTE_MULTIPLY))
         ir_set_number(made, IR_ATTRIBUTE_MULTIPLY, ir_number(loop, IR_ATTRIBUTE_MULTIPLY, 0));
     for (int r = 0; r < loop->region_count; r++)

@@ -36,6 +36,7 @@
 #include "passes/layout/memory_access.h"
 #include "passes/loops/prefetch_copies.h"
 #include "passes/base/budget.h"
+#include "passes/base/planning.h"
 #include "passes/base/rewrite.h"
 #include "passes/loops/buffer_copy.h"
 
@@ -359,6 +360,8 @@ static bool stage_loop(struct load_staging *s, struct ir_operation *loop)
                                "an iteration would take %.0f cycles instead of %.0f",
                                ASKED_STAGES, behind, before);
     if (refusal || !pass_fuel(s->context)) {
+        for (int i = 0; i < c.loads.count; i++)
+            planning_tell_input(c.loads.data[i].load, IR_WAY_REGISTERS, refusal);
         pass_remark(s->context, loop->at, "loads of this loop do not go through shared memory: %s",
                     refusal ? refusal : "out of fuel");
         return false;

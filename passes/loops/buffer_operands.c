@@ -31,6 +31,7 @@
 #include "ir/facts/layout_rules.h"
 #include "passes/base/budget.h"
 #include "passes/base/pass.h"
+#include "passes/base/planning.h"
 #include "passes/loops/prefetch_copies.h"
 #include "passes/layout/product_layout.h"
 #include "passes/base/rewrite.h"
@@ -156,6 +157,7 @@ static bool plan_copy(const struct factor_staging *s, const struct ir_operation 
         if (!reason)
             reason = "its extents are too small for the rows that matrix instructions read";
     }
+    planning_tell_input(load, IR_WAY_REGISTERS, reason);
     pass_remark(s->context, load->at, "this factor is read through registers: %s", reason ? reason : "");
     return false;
 }

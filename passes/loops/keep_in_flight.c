@@ -28,6 +28,7 @@
  * makes the ring shorter (an H200, bf16, tiles of 64 x 128 by one: 524 to 620 TFLOP/s at 4096, 210 to 230 at 1024;
  * of 128 x 256 by two: nothing at 4096, 1 % less at 2048). */
 #include "passes/base/pass.h"
+#include "passes/base/planning.h"
 #include "passes/base/rewrite.h"
 
 enum { LEAST_SLOTS = 3, WARPGROUP = 4 };
@@ -259,6 +260,18 @@ static void rewrite(struct loop_products *l)
     ir_remove(last->wait);
 }
 
+static void tell_products(const struct ir_operation *loop, bool in_flight, const char *why)
+{
+    for (const struct ir_operation *op = loop->regions[0]->first; op; op = op->next) {
+        struct ir_plan_product *product = op->opcode == OP_DOT_ASYNC ? planning_product(op) : NULL;
+        if (!product)
+            continue;
+        product->in_flight = in_flight;
+        if (!product->why && product->stage != 1)
+            ir_plan_explain(loop->block->function->module->arena, &product->why, why);
+    }
+}
+
 static void visit(struct ir_operation *op, void *data)
 {
     struct visiting *v = data;
@@ -271,11 +284,11 @@ static void visit(struct ir_operation *op, void *data)
         return;
     struct loop_products l = {.arena = v->context->arena, .loop = op};
     const char *problem = v->warps > WARPGROUP ? "another warpgroup multiplies meanwhile" : find_problem(&l);
-    if (problem) {
+    if (problem)
         pass_remark(v->context, op->at, "products are waited for at once: %s", problem);
-        return;
-    }
-    if (!pass_fuel(v->context))
+    bool done = !problem && pass_fuel(v->context);
+    tell_products(op, done, problem);
+    if (!done)
         return;
     pass_remark(v->context, op->at, "each product is waited for behind the next one");
     rewrite(&l);

@@ -67,10 +67,13 @@ struct loop_edge *loop_model_edges(struct arena *arena, const struct loop_model 
     return g.edges.data;
 }
 
-/* From the start of an operation until its result can be used. */
+/* From the start of an operation until its result can be used.  Of an asynchronous product a warpgroup waits for its own
+ * part alone. */
 static double time_of(const struct modelled_operation *made)
 {
-    return made->ahead ? 0 : made->cost.issue + made->cost.latency + (made->cost.asynchronous ? made->cost.tensor : 0);
+    double groups = fmax(1, loop_cost_warps(made->operation) / 4);
+    double product = made->cost.asynchronous ? made->cost.tensor / groups : 0;
+    return made->ahead ? 0 : made->cost.issue + made->cost.latency + product;
 }
 
 /* Whether some way round takes longer than `ratio` for each iteration that it crosses. */
@@ -136,7 +139,7 @@ struct loop_bounds loop_model_bounds(struct arena *arena, const struct loop_mode
 {
     struct loop_bounds bounds = {.recurrence = recurrence_of(arena, model)};
     bounds.least = bounds.recurrence;
-    bounds.limit = "what one iteration hands to the next";
+    bounds.limit = "what an iteration hands to the next";
     for (int r = 0; r < LOOP_RESOURCE_COUNT; r++) {
         double *sum = &bounds.resource[r];
         *sum = more ? resource_of(more, (enum loop_resource)r) : 0;

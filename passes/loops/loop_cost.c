@@ -6,7 +6,10 @@
 #include "passes/base/rewrite.h"
 #include "passes/loops/prefetch_loads.h"
 
-enum { FRAGMENT_REGISTERS = 48 /* of a product, on their way from shared memory */ };
+enum {
+    FRAGMENT_REGISTERS = 48, /* of a product, on their way from shared memory */
+    CYCLES_OF_MMA = 8        /* of tensor cores, for an instruction of each scheduler: 16 x 8 x 16 */
+};
 
 static int words(const struct ir_type *type)
 {
@@ -61,11 +64,23 @@ static double bytes_of(const struct ir_type *type)
     return (double)ir_type_elements(type) * ir_element_info[type->element].bits / 8;
 }
 
+double loop_cost_warps(const struct ir_operation *op)
+{
+    const struct ir_block *block = op->block;
+    while (block->parent && block->parent->opcode != OP_ROLES)
+        block = block->parent->block;
+    const struct ir_attribute *list = block->parent ? ir_attribute(block->parent, IR_ATTRIBUTE_ROLE_WARPS) : NULL;
+    for (int i = 0; list && i < list->count; i++)
+        if (block->parent->regions[i] == block)
+            return (double)list->list[i];
+    return block->function->warps > 0 ? block->function->warps : 1;
+}
+
 /* Bytes of factors that a product's instructions read from shared memory: those of wgmma once a warpgroup, all of b and
  * its own rows of a. */
 static double factor_bytes(const struct ir_operation *op)
 {
-    double groups = op->block->function->warps > 4 ? op->block->function->warps / 4 : 1, bytes = 0;
+    double groups = loop_cost_warps(op) > 4 ? loop_cost_warps(op) / 4 : 1, bytes = 0;
     for (int i = 0; i < 2; i++)
         if (op->operands[i]->type->kind == IR_BUFFER)
             bytes += bytes_of(op->operands[i]->type) * (i == 1 ? groups : 1);
@@ -88,7 +103,10 @@ static void add_traffic(struct loop_cost *cost, const struct ir_operation *op, c
     case OP_BUFFER_LOAD:
     case OP_BUFFER_STORE: through = tile ? bytes_of(tile) : 0; break;
     case OP_CONVERT_LAYOUT: through = tile ? 2 * bytes_of(tile) : 0; break;
-    case OP_MATH: cost->special = costs->special * work; break;
+    case OP_MATH:
+        cost->special = costs->special * work;
+        cost->slots = costs->math_slots * work;
+        break;
     default: break;
     }
     cost->shared += through / costs->shared_bytes;
@@ -97,7 +115,7 @@ static void add_traffic(struct loop_cost *cost, const struct ir_operation *op, c
 
 static struct loop_cost takes(double issue, double latency)
 {
-    return (struct loop_cost){.issue = issue, .latency = latency};
+    return (struct loop_cost){.issue = issue, .slots = issue, .latency = latency};
 }
 
 static struct loop_cost product_cost(const struct ir_operation *op, const struct target_costs *costs)
@@ -107,6 +125,7 @@ static struct loop_cost product_cost(const struct ir_operation *op, const struct
     struct loop_cost cost = takes(asynchronous ? costs->product_issue : cycles, costs->product_latency);
     cost.asynchronous = asynchronous;
     cost.tensor = is_matrix(op) ? cycles : 0;
+    cost.slots = is_matrix(op) && !asynchronous ? cycles / CYCLES_OF_MMA : cost.issue;
     return cost;
 }
 
@@ -118,6 +137,7 @@ static struct loop_cost cost_of_regions(const struct ir_operation *op, const str
         for (const struct ir_operation *inner = op->regions[r]->first; inner; inner = inner->next) {
             struct loop_cost cost = loop_cost_of(inner, target);
             sum.issue += cost.issue + (cost.asynchronous ? cost.tensor : 0);
+            sum.slots += cost.slots;
             sum.tensor += cost.tensor;
             sum.special += cost.special;
             sum.shared += cost.shared;
@@ -128,6 +148,7 @@ static struct loop_cost cost_of_regions(const struct ir_operation *op, const str
 
 static struct loop_cost times(struct loop_cost cost, double count)
 {
+    cost.issue *= count;
 #define X(name, text) cost.name *= count;
     LOOP_RESOURCES(X)
 #undef X
@@ -182,7 +203,9 @@ static struct loop_cost cost_by_kind(const struct ir_operation *op, const struct
     default: break;
     }
     struct loop_cost cost = times(cost_of_regions(op, target), ir_has_trait(op, IR_TRAIT_LOOP) ? costs->trips : 1);
-    cost.issue += (tile ? work : 2) * (ir_has_trait(op, IR_TRAIT_LOOP) ? costs->trips : 1);
+    double own = (tile ? work : 2) * (ir_has_trait(op, IR_TRAIT_LOOP) ? costs->trips : 1);
+    cost.issue += own;
+    cost.slots += own;
     cost.latency = costs->alu_latency;
     return cost;
 }
@@ -197,6 +220,9 @@ struct loop_cost loop_cost_of(const struct ir_operation *op, const struct target
         return takes(0, 0);
     struct loop_cost cost = cost_by_kind(op, tile, work, target);
     add_traffic(&cost, op, tile, work, target_costs(target));
+    double share = op->block->function->warps > 4 ? loop_cost_warps(op) / op->block->function->warps : 1;
+    cost.slots *= share; /* issue counts warps of all roles */
+    cost.special *= share;
     return cost;
 }
 

@@ -29,7 +29,12 @@ static void place_operation(struct modelled_operation *op, double *ready, double
         ready[operation->results[k]->id] = op->ahead ? 0 : there;
 }
 
-static bool is_copy(const struct ir_operation *op) { return op->opcode == OP_COPY_ASYNC || op->opcode == OP_CP_ASYNC; }
+static int64_t copied_bytes(const struct ir_operation *op)
+{
+    return op->opcode == OP_COPY_ASYNC || op->opcode == OP_CP_ASYNC
+               ? ir_type_bytes(op->operands[op->operand_count - 1]->type)
+               : 0;
+}
 
 struct loop_model loop_model_make(struct arena *arena, const struct target_row *target, const struct ir_block *body,
                                   loop_model_ahead *ahead, const void *context)
@@ -45,7 +50,7 @@ struct loop_model loop_model_make(struct arena *arena, const struct target_row *
         *made = (struct modelled_operation){op, loop_cost_of(op, target), 0, ahead && ahead(op, context)};
         place_operation(made, ready, &clock, &tensor_free);
         model.tensor += made->cost.asynchronous ? made->cost.tensor : 0;
-        model.memory += is_copy(op) ? made->cost.l2 : 0;
+        model.memory += (double)copied_bytes(op) / target_costs(target)->copy_bytes;
     }
     model.chain = clock < 1 ? 1 : clock;
     model.iteration = fmax(model.chain, fmax(model.tensor, model.memory));

@@ -20,7 +20,7 @@
 
 /* What operations occupy, and no two at a time. */
 #define LOOP_RESOURCES(X)           \
-    X(issue, "issue of its warps")  \
+    X(slots, "issue of its warps")  \
     X(tensor, "tensor cores")       \
     X(special, "special functions") \
     X(shared, "shared memory")      \
@@ -29,12 +29,15 @@
 enum loop_resource { LOOP_RESOURCES(X) LOOP_RESOURCE_COUNT };
 #undef X
 struct loop_cost {
+    double issue;      /* from its start to what its warp issues behind it */
     double latency;    /* until its result is there, behind what it occupies */
     bool asynchronous; /* tensor cores work on it while warps go on */
 #define X(name, text) double name;
     LOOP_RESOURCES(X)
 #undef X
 };
+/* Warps that do an operation: its role's. */
+double loop_cost_warps(const struct ir_operation *operation);
 struct loop_cost loop_cost_of(const struct ir_operation *operation, const struct target_row *target);
 /* Registers of a thread that hold the value. */
 int prefetch_registers(const struct ir_value *value);

@@ -41,6 +41,7 @@
 #include "passes/loops/loop_model.h"
 #include "passes/base/budget.h"
 #include "passes/base/pass.h"
+#include "passes/base/planning.h"
 #include "passes/base/remake.h"
 #include "passes/base/rewrite.h"
 #include "passes/loops/iteration.h"
@@ -340,6 +341,8 @@ static void build_steady(const struct rotation *r, struct ir_builder *builder, s
     map_crossing(r, &before, arguments);
     mark_lead(r, lead);
     bool turns = r->function->warps >= 8 && r->function->warps % 4 == 0;
+    if (ir_plan_of(made->parent))
+        ir_plan_of(made->parent)->turns = turns;
     for (int i = 0; i < r->body.count; i++)
         if (in_part(r, i, HEAD) && lead[i]) {
             if (turns && r->body.data[i] == r->first)
@@ -399,6 +402,7 @@ static void rotate(struct rotation *r)
     for (int i = 0; i < count; i++)
         types[i] = values[3 + i]->type;
     struct ir_operation *steady = ir_build(&inner, OP_FOR, 3 + count, values, count, types);
+    ir_plan_keep(steady, loop);
     ir_block_argument(steady->regions[0], block->arguments.data[0]->type, block->arguments.data[0]->name);
     for (int i = 0; i < count; i++)
         ir_block_argument(steady->regions[0], types[i], NULL);
@@ -428,52 +432,52 @@ struct visiting {
     bool changed, turns;
 };
 
+static void refuse(const struct visiting *v, const struct rotation *r, const char *why)
+{
+    planning_tell_product(r->second, 0, why);
+    pass_remark(v->context, r->loop->at, "products of two iterations are not overlapped: %s", why);
+}
+
+/* Why the loop stays as it is, or NULL; the cycles of an iteration as it is and overlapped. */
+static const char *find_problem(const struct visiting *v, struct rotation *r, double *in_order, double *overlapped)
+{
+    struct arena *arena = v->context->arena;
+    if (v->obstacle)
+        return arena_printf(arena, "no producer can bring what they read, %s", v->obstacle);
+    if (!split_stages(r))
+        return "the second one's factors are used or written elsewhere in the loop";
+    const struct role_budget *budget = budget_of_roles(v->function->warps);
+    int64_t fragments = fragment_registers(r);
+    if (fragments > budget->fragments)
+        return arena_printf(arena, "a thread has no registers for both, they take %lld of %d and the rest needs %d",
+                            (long long)fragments, budget->consumer, budget->consumer - budget->fragments);
+    predict(r, in_order, overlapped);
+    return *overlapped > WORTH_IT * *in_order
+               ? arena_printf(arena, "an iteration would take %.0f cycles instead of %.0f", *overlapped, *in_order)
+               : NULL;
+}
+
 static void visit(struct ir_operation *op, void *data)
 {
     struct visiting *v = data;
     struct rotation r = {.context = v->context, .function = v->function, .loop = op};
+    double in_order = 0, overlapped = 0;
     if (op->opcode != OP_FOR || ir_number(op, IR_ATTRIBUTE_MULTIPLY, 0) || v->rotated == op->block)
         return;
     if (!find_products(&r) || !is_chain(&r))
         return;
-    if (v->obstacle) {
-        pass_remark(v->context, op->at,
-                    "products of two iterations are not overlapped: no producer can bring what "
-                    "they read, %s",
-                    v->obstacle);
-        return;
-    }
-    if (!split_stages(&r)) {
-        pass_remark(v->context, op->at,
-                    "products of two iterations are not overlapped: the second one's factors are "
-                    "used or written elsewhere in the loop");
-        return;
-    }
-    const struct role_budget *budget = budget_of_roles(v->function->warps);
-    int64_t fragments = fragment_registers(&r);
-    if (fragments > budget->fragments) {
-        pass_remark(v->context, op->at,
-                    "products of two iterations are not overlapped: a thread has no registers for "
-                    "both, they take %lld of %d and the rest needs %d",
-                    (long long)fragments, budget->consumer, budget->consumer - budget->fragments);
-        return;
-    }
-    double in_order, overlapped;
-    predict(&r, &in_order, &overlapped);
-    if (overlapped > WORTH_IT * in_order) {
-        pass_remark(v->context, op->at,
-                    "products of two iterations are not overlapped: an iteration would take %.0f "
-                    "cycles instead of %.0f",
-                    overlapped, in_order);
-        return;
-    }
-    if (!pass_fuel(v->context))
+    const char *problem = find_problem(v, &r, &in_order, &overlapped);
+    if (problem)
+        refuse(v, &r, problem);
+    if (problem || !pass_fuel(v->context))
         return;
     find_crossing(&r);
     pass_remark(v->context, op->at,
                 "the second product of each iteration runs beside the first one of the next: an "
                 "iteration takes %.0f cycles instead of %.0f",
                 overlapped, in_order);
+    planning_tell_product(r.first, 0, NULL);
+    planning_tell_product(r.second, 1, NULL);
     v->rotated = op->block;
     v->changed = true;
     if (!v->turns) {

@@ -29,6 +29,7 @@
 #include "ir/facts/alias.h"
 #include "ir/facts/scratch.h"
 #include "passes/layout/memory_access.h"
+#include "passes/base/planning.h"
 #include "passes/base/rewrite.h"
 
 enum { LEAST_SHARED = 48 * 1024, DEPTH = 32, MOST_WITH_PRODUCTS = 2, MOST_INDEXES = 1024 };
@@ -177,11 +178,36 @@ static bool has_copies(const struct ir_operation *loop)
     return false;
 }
 
+static enum ir_way way_of(const struct pipelining *p) { return p->asynchronous ? IR_WAY_CP_ASYNC : IR_WAY_REGISTERS; }
+
+static void tell_loop(const struct pipelining *p, const struct ir_operation *loop, const char *why)
+{
+    for (const struct ir_operation *op = loop->regions[0]->first; op; op = op->next)
+        if (op->opcode == OP_COPY_ASYNC)
+            planning_tell_input(op, way_of(p), why);
+}
+
+/* What became of the loop's copies, which are still there. */
+static void tell_copies(const struct pipelining *p, const struct pipelined_loop *loop, const char *why)
+{
+    for (int c = 0; c < loop->copies.count; c++) {
+        const struct pipelined_copy *copy = &loop->copies.data[c];
+        struct ir_plan_input *input = planning_input(copy->copy);
+        planning_tell_input(copy->copy, way_of(p), why);
+        if (!input)
+            continue;
+        input->slots = loop->slots;
+        input->ahead = loop->slots - 1;
+        input->bytes = (int)ir_type_bytes(copy->buffer->type);
+    }
+}
+
 static void plan_loop(struct pipelining *p, struct ir_operation *loop)
 {
     struct pipelined_loop plan = {.loop = loop, .parts = 1, .asynchronous = p->asynchronous};
     const char *refusal = copies_loop_problem(loop);
     if (refusal) {
+        tell_loop(p, loop, refusal);
         pass_remark(p->context, loop->at, "copies wait in this loop: %s", refusal);
         return;
     }
@@ -190,6 +216,7 @@ static void plan_loop(struct pipelining *p, struct ir_operation *loop)
             continue;
         const char *problem = problem_of_copy(loop, op);
         if (problem) {
+            planning_tell_input(op, way_of(p), problem);
             pass_remark(p->context, op->at, "this copy is waited for where it stands: %s", problem);
             continue;
         }
@@ -411,11 +438,14 @@ static void pipeline_loops(struct pipelining *p)
 {
     choose_slots(p);
     choose_parts(p);
-    for (int i = 0; i < p->loops.count; i++)
-        if (p->loops.data[i].slots < 2)
-            pass_remark(p->context, p->loops.data[i].loop->at, "copies wait in this loop: %s",
-                        p->loops.data[i].ring.most < 2 ? "the schedule says one stage"
-                                                       : "two slots of its buffers do not fit into shared memory");
+    for (int i = 0; i < p->loops.count; i++) {
+        const char *why = p->loops.data[i].slots >= 2      ? NULL
+                          : p->loops.data[i].ring.most < 2 ? "the schedule says one stage"
+                                                           : "two slots of its buffers do not fit into shared memory";
+        tell_copies(p, &p->loops.data[i], why);
+        if (why)
+            pass_remark(p->context, p->loops.data[i].loop->at, "copies wait in this loop: %s", why);
+    }
     if (p->loops.data[0].slots < 2 || !pass_fuel(p->context)) { /* then no loop has two */
         p->loops.count = 0;
         return;

@@ -25,6 +25,7 @@
 
 #include "ir/facts/alias.h"
 #include "passes/layout/memory_access.h"
+#include "passes/base/planning.h"
 #include "passes/base/rewrite.h"
 #include "targets/target.h"
 
@@ -183,6 +184,10 @@ static const char *problem_of_loop(struct prefetch *s)
 static void remark_load(const struct prefetch *s, const struct scheduled_load *load)
 {
     struct pass_context *context = s->context;
+    struct ir_plan_input *input = planning_input(load->load);
+    planning_tell_input(load->load, IR_WAY_REGISTERS, load->problem);
+    if (input)
+        input->ahead = load->distance;
     const char *why = load->problem ? load->problem : "";
     const char *link = load->problem ? "; not further: " : "";
     if (load->distance)
@@ -239,6 +244,7 @@ static bool find_loads(struct prefetch *s)
         if (!own && is_piecemeal(op))
             own = "its elements are narrow and read one by one";
         if (own) {
+            planning_tell_input(op, IR_WAY_REGISTERS, own);
             pass_remark(s->context, op->at, "this load stays where it is: %s", own);
             continue;
         }
@@ -254,9 +260,11 @@ static bool find_loads(struct prefetch *s)
 static void remark_outer(const struct prefetch *s)
 {
     for (const struct ir_operation *op = s->body->first; op; op = op->next)
-        if (is_load(op) && op->results[0]->type->rank > 0)
+        if (is_load(op) && op->results[0]->type->rank > 0) {
+            planning_tell_input(op, IR_WAY_REGISTERS, "its loop holds another, whose length is not known");
             pass_remark(s->context, op->at,
                         "this load stays where it is: its loop holds another, whose length is not known");
+        }
 }
 
 static bool schedule_loop(struct prefetch *s)

@@ -13,6 +13,7 @@
  * In the first loop every iteration that is written exists, so that nothing asks; where a load follows a variable that
  * counts up it also ends before the view does, and the load need not ask either.  Ranges show that the sums do not
  * wrap. */
+#include "ir/plan.h"
 #include "base/plant.h"
 #include "ir/facts/analysis.h"
 #include "passes/base/remake.h"
@@ -196,6 +197,9 @@ void prefetch_emit_together(struct prefetch *s)
     values[carried + 3] = rest->operands[0];
     types[carried] = rest->operands[0]->type;
     struct ir_operation *first = ir_build(&builder, OP_FOR, carried + 4, values, carried + 1, types);
+    ir_plan_keep(first, rest);
+    if (ir_plan_of(first))
+        ir_plan_of(first)->together = t.count;
     struct ir_block *to = first->regions[0];
     for (int i = 0; i <= carried; i++)
         ir_block_argument(to, s->body->arguments.data[i]->type, s->body->arguments.data[i]->name);

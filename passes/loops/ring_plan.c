@@ -18,7 +18,7 @@ enum { CHEAP_SLOTS = 4, MOST_SHARED = 8, FREE_SLOTS = 6, MOST_SLOTS = 16 };
 double ring_plan_latency(const struct target_row *target, int64_t bytes)
 {
     const struct target_costs *costs = target_costs(target);
-    return costs->copy_latency + (double)bytes / costs->l2_bytes;
+    return costs->copy_latency + (double)bytes / costs->copy_bytes;
 }
 
 struct ring_plan ring_plan_make(const struct loop_model *model, int64_t bytes, double busy, bool alone,

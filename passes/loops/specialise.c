@@ -30,6 +30,7 @@
 
 #include "ir/facts/scratch.h"
 #include "passes/base/budget.h"
+#include "passes/base/planning.h"
 #include "passes/base/rewrite.h"
 #include "passes/loops/buffer_copy.h"
 
@@ -412,6 +413,18 @@ static void remove_source(struct outline *o)
     }
 }
 
+static void tell_roles(struct ir_operation *op, void *data)
+{
+    const int64_t *registers = data;
+    struct ir_plan *plan = ir_plan_of(op);
+    if (!plan)
+        return;
+    plan->warps[0] = op->block->function->warps;
+    plan->warps[1] = BUDGET_PRODUCER_WARPS;
+    for (int role = 0; role < 2; role++)
+        plan->registers[role] = (int)registers[role];
+}
+
 static void build_roles(struct outline *o)
 {
     struct ir_function *function = o->function;
@@ -420,6 +433,7 @@ static void build_roles(struct outline *o)
     int64_t warps[2] = {function->warps, BUDGET_PRODUCER_WARPS}, registers[2];
     o->last = last->previous;
     registers_of(o, registers);
+    ir_walk(function->body, tell_roles, registers);
     build_rings(o, &builder, function->warps);
     builder.at = function->at;
     struct ir_operation *roles = ir_build_regions(&builder, OP_ROLES, 2);
@@ -442,11 +456,26 @@ static void build_roles(struct outline *o)
     function->raster_among = 0;
 }
 
+static void tell_copy(const struct outline *o, const struct ir_operation *copy, const struct ring *ring)
+{
+    struct ir_plan_input *input = planning_input(copy);
+    if (!input)
+        return;
+    input->way = IR_WAY_TMA;
+    input->slots = ring->slots;
+    input->bytes = (int)ir_type_bytes(buffer_of(copy)->type);
+    if (ring->in_loop)
+        ir_plan_explain(o->function->module->arena, &input->why,
+                        ring_plan_reason(o->context->arena, &ring->plan, o->function->stages));
+}
+
 static void report(const struct outline *o)
 {
     for (int c = 0; c < o->channels.count; c++) {
         const struct channel *channel = &o->channels.data[c];
         const struct ring *ring = &o->rings.data[channel->ring];
+        for (int i = 0; i < channel->copies.count; i++)
+            tell_copy(o, channel->copies.data[i], ring);
         pass_remark(o->context, channel->copies.data[0]->at,
                     "a producer brings this by TMA: %d slot%s of %lld bytes: %s", ring->slots,
                     ring->slots == 1 ? "" : "s", (long long)ring->bytes,
@@ -478,11 +507,21 @@ const char *outline_obstacle(struct ir_function *function, struct pass_context *
     return o.problem;
 }
 
+/* Copies that a producer could have brought say why none does. */
+static void tell_refusal(struct ir_operation *op, void *data)
+{
+    const struct outline *o = data;
+    if (op->opcode == OP_COPY_ASYNC)
+        planning_tell_input(op, IR_WAY_CP_ASYNC, o->problem);
+}
+
 /* False: it stays one program of all threads. */
 static bool split(struct ir_function *function, struct pass_context *context)
 {
     struct outline o = {.function = function, .context = context, .value_count = 0};
     if (!find_work(&o) || !pass_fuel(context)) {
+        if (o.problem || o.channels.count > 0)
+            ir_walk(function->body, tell_refusal, &o);
         if (o.problem || o.channels.count > 0)
             pass_remark(context, o.problem_at, "no producer of its own: %s", o.problem ? o.problem : "out of fuel");
         return false;

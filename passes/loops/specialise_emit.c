@@ -12,6 +12,7 @@
  *     mbarrier_arrive %empty[%slot]
  * Then the slot is the next one, and the phase the other one when the ring starts again. */
 #include "base/plant.h"
+#include "ir/plan.h"
 #include "passes/base/remake.h"
 #include "passes/base/rewrite.h"
 #include "passes/loops/specialise.h"
@@ -239,6 +240,8 @@ static void emit_control(struct role *r, const struct ir_operation *op)
         count = add_state(r, &p, operands, count);
     r->builder.at = op->at;
     struct ir_operation *made = ir_build(&r->builder, op->opcode, count, operands, p.count + 2 * p.rings, types);
+    if (!r->producer)
+        ir_plan_keep(made, op);
     if (ir_attribute(op, IR_ATTRIBUTE_MULTIPLY))
         ir_set_number(made, IR_ATTRIBUTE_MULTIPLY, ir_number(op, IR_ATTRIBUTE_MULTIPLY, 0));
     struct ring_state *before = arena_copy(arena, r->state, sizeof *before * (size_t)(r->o->rings.count + 1));

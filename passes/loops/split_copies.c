@@ -21,6 +21,7 @@
  * The pass does this only where the body holds nothing but products, copies and scalars.  Other bodies are long and
  * gain less. */
 #include "base/plant.h"
+#include "ir/plan.h"
 #include "passes/base/pass.h"
 #include "passes/base/remake.h"
 #include "passes/base/rewrite.h"
@@ -275,6 +276,7 @@ static void split(struct splitting *s)
     struct ir_operation *first = ir_build(&builder, OP_FOR, carried + 4, values, carried + 1, types);
     if (ir_attribute(rest, IR_ATTRIBUTE_UNROLL))
         ir_set_number(first, IR_ATTRIBUTE_UNROLL, ir_number(rest, IR_ATTRIBUTE_UNROLL, 0));
+    ir_plan_keep(first, rest);
     struct ir_block *from = rest->regions[0], *to = first->regions[0];
     struct remake again = remake_open(s->context->arena, s->function, rest);
     for (int i = 0; i <= carried; i++) {

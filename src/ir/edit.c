@@ -1,7 +1,7 @@
 /* Operations: making, linking, changing operands, removing, copying. */
 #include <string.h>
 
-#include "ir/ir.h"
+#include "ir/plan.h"
 
 static struct arena *arena_of(const struct ir_operation *operation)
 {
@@ -171,6 +171,11 @@ void ir_set_name(struct ir_operation *operation, enum ir_attribute_key key, cons
     attribute_for(operation, key)->name = name;
 }
 
+void ir_set_plan(struct ir_operation *operation, enum ir_attribute_key key, struct ir_plan *plan)
+{
+    attribute_for(operation, key)->plan = plan;
+}
+
 const struct ir_attribute *ir_attribute(const struct ir_operation *operation, enum ir_attribute_key key)
 {
     for (const struct ir_attribute *attribute = operation->attributes; attribute; attribute = attribute->next)
@@ -269,6 +274,8 @@ static void copy_attributes(struct ir_operation *to, const struct ir_operation *
         copy->next = next;
         if (attribute->count)
             copy->list = arena_copy(arena_of(to), attribute->list, sizeof *attribute->list * (size_t)attribute->count);
+        if (attribute->plan)
+            copy->plan = ir_plan_copy(arena_of(to), attribute->plan);
     }
 }
 

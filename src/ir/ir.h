@@ -101,7 +101,8 @@ int64_t ir_type_bytes(const struct ir_type *tile);    /* of its elements in memo
 
 /* ---- attributes ----------------------------------------------------------------------------------------------- */
 
-/* ATTRIBUTE(id, text, kind): INT one number or enum; LIST numbers; NUMBER bits of a constant; NAME interned text */
+/* ATTRIBUTE(id, text, kind): INT one number or enum; LIST numbers; NUMBER bits of a constant; NAME interned text; PLAN a
+ * plan */
 #define IR_ATTRIBUTES(ATTRIBUTE)                      \
     ATTRIBUTE(VALUE, "value", NUMBER)                 \
     ATTRIBUTE(PERMUTATION, "permutation", LIST)       \
@@ -146,14 +147,15 @@ int64_t ir_type_bytes(const struct ir_type *tile);    /* of its elements in memo
     ATTRIBUTE(MULTICAST, "multicast", INT)            \
     ATTRIBUTE(ROUNDED, "rounded", INT)                \
     ATTRIBUTE(NEAR, "near", INT)                      \
-    ATTRIBUTE(DESCENDING, "descending", INT)
+    ATTRIBUTE(DESCENDING, "descending", INT)          \
+    ATTRIBUTE(PLAN, "plan", PLAN)
 enum ir_attribute_key {
 #define ATTRIBUTE(id, text, kind) IR_ATTRIBUTE_##id,
     IR_ATTRIBUTES(ATTRIBUTE)
 #undef ATTRIBUTE
         IR_ATTRIBUTE_COUNT
 };
-enum ir_attribute_kind { IR_KIND_INT, IR_KIND_LIST, IR_KIND_NUMBER, IR_KIND_NAME };
+enum ir_attribute_kind { IR_KIND_INT, IR_KIND_LIST, IR_KIND_NUMBER, IR_KIND_NAME, IR_KIND_PLAN };
 /* A constant: `bits` holds the value in its element's own encoding (low bits; floats as IEEE bits, bool 0 or 1,
  * integers two's complement sign- or zero-extended to 64 bits). */
 struct ir_attribute {
@@ -162,7 +164,8 @@ struct ir_attribute {
     uint64_t bits;  /* NUMBER */
     int count;      /* LIST */
     const int64_t *list;
-    const char *name; /* NAME */
+    const char *name;     /* NAME */
+    struct ir_plan *plan; /* PLAN, see plan.h */
     struct ir_attribute *next;
 };
 enum { IR_MOST_SORTED = 32768 /* elements along the axis of sort */ };
@@ -470,6 +473,7 @@ void ir_set_list(struct ir_operation *operation, enum ir_attribute_key key, int 
 void ir_set_name(struct ir_operation *operation, enum ir_attribute_key key, const char *name);
 const struct ir_attribute *ir_attribute(const struct ir_operation *operation, enum ir_attribute_key key); /* or NULL */
 int64_t ir_number(const struct ir_operation *operation, enum ir_attribute_key key, int64_t otherwise);
+void ir_set_plan(struct ir_operation *operation, enum ir_attribute_key key, struct ir_plan *plan);
 void ir_remove_attribute(struct ir_operation *operation, enum ir_attribute_key key);
 
 /* Common shorthands; tile operands must agree in shape already. */

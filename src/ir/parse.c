@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "ir/layout/layout.h"
+#include "ir/plan.h"
 
 enum { DEPTH_LIMIT = 200, LIST_LIMIT = 64, EXTENT_LIMIT = 1 << 30, SLOT_LIMIT = 64 };
 
@@ -201,8 +202,21 @@ struct pending_attribute {
     int count;
     int64_t list[LIST_LIMIT];
     const char *text;
+    struct ir_plan *plan;
     struct location at;
 };
+
+/* Up to the bracket that ends a plan: brackets in it come in pairs, and texts in quotes have none that count. */
+static size_t plan_size(const struct parser *parser)
+{
+    const char *at = parser->at;
+    bool quoted = false;
+    for (int nested = 0; at < parser->end && *at != '\n' && (quoted || nested || *at != ')'); at++) {
+        quoted ^= *at == '"';
+        nested += quoted ? 0 : (*at == '(') - (*at == ')');
+    }
+    return (size_t)(at - parser->at);
+}
 
 static void attribute_value(struct parser *parser, struct pending_attribute *pending)
 {
@@ -226,6 +240,16 @@ static void attribute_value(struct parser *parser, struct pending_attribute *pen
         pending->text = parser_symbol(parser);
         parser_expect(parser, ")");
         break;
+    case IR_KIND_PLAN: {
+        const char *where, *problem;
+        size = plan_size(parser);
+        pending->plan = ir_plan_parse(parser->arena, parser->at, size, &where, &problem);
+        parser->at = pending->plan ? parser->at + size : where;
+        if (!pending->plan)
+            parser_fail(parser, problem);
+        parser_expect(parser, ")");
+        break;
+    }
     case IR_KIND_NUMBER: { /* its meaning hangs on the result type, which comes later */
         const char *start = parser->at;
         int nested = 0;
@@ -317,6 +341,7 @@ static void set_attributes(struct parser *parser, struct ir_operation *op, int c
         case IR_KIND_INT: ir_set_number(op, pending[i].key, pending[i].number); break;
         case IR_KIND_LIST: ir_set_list(op, pending[i].key, pending[i].count, pending[i].list); break;
         case IR_KIND_NAME: ir_set_name(op, pending[i].key, pending[i].text); break;
+        case IR_KIND_PLAN: ir_set_plan(op, pending[i].key, pending[i].plan); break;
         case IR_KIND_NUMBER:
             if (constant_bits(op->result_count ? op->results[0]->type : NULL, pending[i].text, &bits))
                 ir_set_bits(op, pending[i].key, bits);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "ir/layout/layout.h"
+#include "ir/plan.h"
 
 const struct ir_attribute_info ir_attribute_info[IR_ATTRIBUTE_COUNT] = {
 #define ATTRIBUTE(id, text, kind) [IR_ATTRIBUTE_##id] = {text, IR_KIND_##kind},
@@ -346,6 +347,7 @@ static void print_attribute(struct buffer *out, const struct ir_operation *op, c
         break;
     case IR_KIND_NUMBER: print_number(out, op->result_count ? op->results[0]->type : NULL, attribute->bits); break;
     case IR_KIND_NAME: print_symbol(out, attribute->name); break;
+    case IR_KIND_PLAN: ir_plan_print(out, attribute->plan); break;
     }
     buffer_putc(out, ')');
 }

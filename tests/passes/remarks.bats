@@ -290,3 +290,21 @@ kernel k(a: in bf16[M, K], b: in bf16[K, N], d: in bf16[K, N], c: out bf16[M, N]
 END
     gives sm_80 prefetch_fragments "$done"
 }
+
+@test "a loop's plan: ways, slots and roles, reasons, what limits it, and a timeline" {
+    product "$slice"
+    remarks sm_90a plan | sed -n 's/.*"message":"\(settle_plans: [^"]*\)".*/\1/p' | sed 's/\\n *| */\n/g' >log
+    grep -qE '^settle_plans: an iteration takes [0-9]+ cycles or more; its limit: ' log || { cat log; return 1; }
+    grep -qE '^input a: tma, [0-9]+ slots of 8192 bytes \(an iteration takes' log
+    grep -qE '^input b: tma, [0-9]+ slots of 8192 bytes' log
+    grep -qE '^product 0: in its own iteration, waited for behind the next one' log
+    grep -qE '^4 warps with 240 registers compute, 4 with 40 bring' log
+    grep -qE '^cycles: issue of its warps [0-9]+, tensor cores 128, shared memory [0-9]+, L2 [0-9]+, round the loop [0-9]+$' log
+    grep -qE '^warps   \|p[.w]*.*\| [0-9]+ cycles in order$' log
+    grep -qE '^tensor  \|\.*0+\.*\|$' log
+    product "load($slice, other = 1.0)"
+    remarks sm_90a plan | sed 's/\\n *| */\n/g' >log
+    grep -q '^input a: registers (what lies outside the view is not zero)' log || { cat log; return 1; }
+    remarks sm_80 plan | sed 's/\\n *| */\n/g' >log
+    grep -qE '^input b: cp_async, [0-9]+ slots of 8192 bytes, [0-9]+ iterations ahead' log || { cat log; return 1; }
+}

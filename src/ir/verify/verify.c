@@ -4,6 +4,7 @@
 #include "ir/verify/verify.h"
 
 #include "ir/layout/layout.h"
+#include "ir/plan.h"
 #include "ir/query.h"
 #include "ir/text.h"
 
@@ -113,6 +114,8 @@ static void check_attributes(struct verifier *verifier, const struct ir_operatio
             report(verifier, op, "an attribute's value has no meaning");
         if (ir_attribute_info[attribute->key].kind == IR_KIND_NAME && !attribute->name)
             report(verifier, op, "an attribute lacks its name");
+        if (ir_attribute_info[attribute->key].kind == IR_KIND_PLAN && ir_plan_problem(attribute->plan))
+            report(verifier, op, ir_plan_problem(attribute->plan));
     }
     if (present & ~ir_op_info[op->opcode].attributes)
         report(verifier, op, "the operation does not take one of its attributes");

@@ -1,0 +1,148 @@
+/* What loops' plans say of their operations.  See planning.h. */
+#include "passes/base/planning.h"
+
+#include <string.h>
+
+#include "ir/query.h"
+
+bool planning_is_input(const struct ir_operation *op)
+{
+    switch (op->opcode) {
+    case OP_LOAD:
+    case OP_POINTER_LOAD: return op->results[0]->type->rank > 0;
+    case OP_COPY_ASYNC:
+    case OP_CP_ASYNC:
+    case OP_TMA_LOAD: return true;
+    default: return false;
+    }
+}
+
+bool planning_is_product(const struct ir_operation *op) { return op->opcode == OP_DOT || op->opcode == OP_DOT_ASYNC; }
+
+/* ---- names and places ---- */
+
+/* Of the view or pointer that is read, through its parts, turns and sums, as the kernel calls it. */
+static const char *read_name(const struct ir_operation *reader)
+{
+    const struct ir_value *value = reader->operands[0];
+    while (value->definition && value->definition->operand_count)
+        value = value->definition->operands[0];
+    return value->name ? value->name : "memory";
+}
+
+static bool is_same_place(struct location a, struct location b)
+{
+    return a.source == b.source && a.line == b.line && a.column == b.column && a.inlined == b.inlined;
+}
+
+static struct ir_plan_input *input_at(const struct ir_plan *plan, struct location at)
+{
+    for (int i = 0; i < plan->inputs.count; i++)
+        if (is_same_place(plan->inputs.data[i].at, at))
+            return &plan->inputs.data[i];
+    return NULL;
+}
+
+static struct ir_plan_product *product_at(const struct ir_plan *plan, struct location at)
+{
+    for (int i = 0; i < plan->products.count; i++)
+        if (is_same_place(plan->products.data[i].at, at))
+            return &plan->products.data[i];
+    return NULL;
+}
+
+static bool has_input(const struct ir_plan *plan, const char *name)
+{
+    for (int i = 0; i < plan->inputs.count; i++)
+        if (!strcmp(plan->inputs.data[i].name, name))
+            return true;
+    return false;
+}
+
+/* ---- what a loop does ---- */
+
+static void find_work(struct ir_plan *plan, const struct ir_block *block)
+{
+    for (const struct ir_operation *op = block->first; op; op = op->next) {
+        if (planning_is_input(op) && !input_at(plan, op->at)) {
+            const char *base = arena_printf(plan->arena, "%s", read_name(op)), *name = base;
+            for (int i = 2; has_input(plan, name); i++)
+                name = arena_printf(plan->arena, "%s.%d", base, i);
+            ir_plan_add_input(plan, name, op->at);
+        }
+        if (planning_is_product(op) && !product_at(plan, op->at))
+            ir_plan_add_product(plan, op->at);
+        for (int r = 0; r < op->region_count && !ir_has_trait(op, IR_TRAIT_LOOP); r++)
+            find_work(plan, op->regions[r]);
+    }
+}
+
+static struct ir_plan *work_of(const struct ir_operation *loop)
+{
+    struct ir_plan *plan = ir_plan_make(loop->block->function->module->arena);
+    find_work(plan, loop->regions[0]);
+    plan->settled = true;
+    return plan;
+}
+
+void planning_begin(struct ir_operation *loop)
+{
+    struct ir_plan *plan = work_of(loop);
+    if (plan->inputs.count || plan->products.count)
+        ir_set_plan(loop, IR_ATTRIBUTE_PLAN, plan);
+}
+
+/* ---- what is said of one operation ---- */
+
+/* The plan of the innermost loop around; one that was read as text learns here which places its names stand for. */
+static struct ir_plan *plan_around(const struct ir_operation *op)
+{
+    const struct ir_operation *loop = op->block->parent;
+    while (loop && !ir_has_trait(loop, IR_TRAIT_LOOP))
+        loop = loop->block->parent;
+    struct ir_plan *plan = loop ? ir_plan_of(loop) : NULL;
+    if (!plan || plan->settled)
+        return plan;
+    const struct ir_plan *work = work_of(loop);
+    for (int i = 0; i < plan->inputs.count; i++)
+        for (int k = 0; k < work->inputs.count && !plan->inputs.data[i].at.line; k++)
+            if (!strcmp(work->inputs.data[k].name, plan->inputs.data[i].name))
+                plan->inputs.data[i].at = work->inputs.data[k].at;
+    for (int i = 0; i < plan->products.count && i < work->products.count; i++)
+        if (!plan->products.data[i].at.line)
+            plan->products.data[i].at = work->products.data[i].at;
+    plan->settled = true;
+    return plan;
+}
+
+struct ir_plan_input *planning_input(const struct ir_operation *reader)
+{
+    struct ir_plan *plan = plan_around(reader);
+    return plan ? input_at(plan, reader->at) : NULL;
+}
+
+struct ir_plan_product *planning_product(const struct ir_operation *product)
+{
+    struct ir_plan *plan = plan_around(product);
+    return plan ? product_at(plan, product->at) : NULL;
+}
+
+void planning_tell_input(const struct ir_operation *reader, enum ir_way way, const char *why)
+{
+    struct ir_plan_input *input = planning_input(reader);
+    if (!input)
+        return;
+    input->way = way;
+    if (why && !input->why)
+        ir_plan_explain(reader->block->function->module->arena, &input->why, why);
+}
+
+void planning_tell_product(const struct ir_operation *product, int stage, const char *why)
+{
+    struct ir_plan_product *planned = planning_product(product);
+    if (!planned)
+        return;
+    planned->stage = stage;
+    if (why && !planned->why)
+        ir_plan_explain(product->block->function->module->arena, &planned->why, why);
+}

@@ -1,0 +1,72 @@
+/* A plan: how the work of a loop is done, by whom and when, as data on the loop.
+ *
+ * A loop has *inputs*, places in memory that an iteration reads, and *products*.  The plan says of each input on which way
+ * it comes (a copy engine, copies by all threads, registers), in how many slots of shared memory and how many iterations
+ * ahead; of each product, in which stage of the loop it stands (in stage 1 it runs beside stage 0 of the next iteration)
+ * and how many products are on their way when it is waited for; and of the loop, which warps do it, with how many
+ * registers, and whether groups of them take turns at the tensor cores.  Where something is not otherwise, it says why.
+ *
+ * What a plan leaves open is for passes to decide, which fill it in.  An input is known by its place in the
+ * source, whatever becomes of the operation that reads it, and in text by the name of the view that is read there. */
+#ifndef TILECC_IR_PLAN_H
+#define TILECC_IR_PLAN_H
+#include "ir/ir.h"
+
+#define IR_WAYS(X)            \
+    X(OPEN, "open")           \
+    X(REGISTERS, "registers") \
+    X(CP_ASYNC, "cp_async")   \
+    X(TMA, "tma")
+#define X(id, text) IR_WAY_##id,
+enum ir_way { IR_WAYS(X) IR_WAY_COUNT };
+#undef X
+
+enum { IR_PLAN_OPEN = -1 }; /* a number that is not said */
+
+struct ir_plan_input {
+    const char *name;   /* "a"; "a.2": the second place that reads a */
+    struct location at; /* the place; no line: not looked for yet */
+    enum ir_way way;
+    int slots;       /* of its ring */
+    int bytes;       /* of a slot */
+    int ahead;       /* iterations from the start of the read to its use */
+    const char *why; /* not otherwise; or NULL */
+};
+struct ir_plan_product {
+    struct location at;
+    int stage;     /* 0 or 1 */
+    int in_flight; /* products that are on their way when this one is waited for, behind it */
+    const char *why;
+};
+struct ir_plan {
+    struct arena *arena; /* the module's */
+    VECTOR(struct ir_plan_input) inputs;
+    VECTOR(struct ir_plan_product) products; /* in order of the text */
+    int warps[2], registers[2];              /* of consumers and of the producer; OPEN: all warps do everything */
+    int turns;                               /* 1: groups of warps take turns at issuing products; 0: they do not */
+    int together;                            /* iterations that make their reads together */
+    bool settled;                            /* the places of inputs and products are known, not their names alone */
+};
+
+/* The loop's plan; NULL: it has none. */
+struct ir_plan *ir_plan_of(const struct ir_operation *loop);
+/* A plan without inputs and products, all open. */
+struct ir_plan *ir_plan_make(struct arena *arena);
+struct ir_plan_input *ir_plan_add_input(struct ir_plan *plan, const char *name, struct location at);
+struct ir_plan_product *ir_plan_add_product(struct ir_plan *plan, struct location at);
+struct ir_plan *ir_plan_copy(struct arena *arena, const struct ir_plan *plan);
+/* A loop that takes another's place has its plan. */
+void ir_plan_keep(struct ir_operation *loop, const struct ir_operation *from);
+
+/* Sets a reason: a copy of the text. */
+void ir_plan_explain(struct arena *arena, const char **why, const char *text);
+
+const char *ir_way_text(enum ir_way way);
+/* Text: `input a tma slots(4) bytes(16384); product 0 stage(1); roles(8, 4) registers(232, 40); turns(1)`. */
+void ir_plan_print(struct buffer *out, const struct ir_plan *plan);
+/* NULL: *problem says what is wrong at *where. */
+struct ir_plan *ir_plan_parse(struct arena *arena, const char *text, size_t size, const char **where,
+                              const char **problem);
+/* A rule that the plan breaks, or NULL. */
+const char *ir_plan_problem(const struct ir_plan *plan);
+#endif
