@@ -36,6 +36,7 @@ struct tensor_map {
 };
 /* The maps of a function, each once, in the order of its operations.  Returns their number. */
 int tensor_map_collect(struct arena *arena, const struct ir_function *function, struct tensor_map **maps);
+bool tensor_map_is_same(const struct tensor_map *a, const struct tensor_map *b);
 /* Why a view is no argument of a kernel, of which a map could be made; NULL: it is one. */
 const char *tensor_map_view_problem(const struct ir_value *view);
 /* The map of one tma_load or tma_store.  False: the operation is not what TMA can do (*reason says why). */
