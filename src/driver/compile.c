@@ -139,7 +139,7 @@ static void set_up(struct compilation *compilation, const struct options *option
                                                   .verbose = options->verbose,
                                                   .dry_run = options->dry_run,
                                                   .want_ptx = options->save_temps || options->ptx_targets.count > 0,
-                                                  .share_code = options->emit == EMIT_OBJECT && !options->save_temps,
+                                                  .share_images = options->emit == EMIT_OBJECT && !options->save_temps,
                                                   .resource_usage = options->resource_usage,
                                                   .jobs = 1,
                                                   .tool_seconds = options->tool_seconds,
@@ -263,7 +263,8 @@ static void lint_module(struct compilation *compilation)
     for (int i = 0; i < compilation->module->entries.count; i++) {
         const struct kernel_entry *entry = &compilation->module->entries.data[i];
         for (int k = 0; k < entry->variants.count; k++)
-            lint_variant(entry, &entry->variants.data[k], compilation->diagnostics);
+            lint_function(entry->variants.data[k].function, compilation->diagnostics,
+                          entry->variants.count > 1 ? entry->variants.data[k].label : NULL, entry->grid_names.data);
     }
 }
 
