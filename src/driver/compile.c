@@ -98,6 +98,7 @@ static void set_up(struct compilation *compilation, const struct options *option
 {
     *compilation = (struct compilation){
         .options = options, .arena = options->arena, .fuel = options->fuel, .processor_begin = times_clock()};
+    plan_option_begin(compilation);
     compilation->diagnostics = diagnostics_create(options->arena);
     compilation->context = ir_context_create(options->arena);
     compilation->outputs = output_set_create(options->arena);
