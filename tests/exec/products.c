@@ -77,6 +77,29 @@ static void run_batched(struct exec_case *c)
     }
 }
 
+/* Thousands of positive products: an addition that cuts off instead of rounding would drift away. */
+static void run_three_parts(struct exec_case *c)
+{
+    int64_t m = c->extent[0], n = c->extent[1], k = c->extent[2];
+    struct exec_tensor *a = exec_input(c, EXEC_F32, TWO(m, k)), *b = exec_input(c, EXEC_F32, TWO(k, n));
+    struct exec_tensor *r = exec_output(c, EXEC_F32, TWO(m, n));
+    struct tile_f32_2 va, vb, vr;
+    for (int64_t i = 0; i < m * k; i++)
+        exec_set(a, i, 1.0 + (double)(i * 7919 % 10007) / 10007.0);
+    for (int64_t i = 0; i < k * n; i++)
+        exec_set(b, i, 1.0 + (double)(i * 6007 % 9973) / 9973.0);
+    EXEC_BIND(va, a);
+    EXEC_BIND(vb, b);
+    EXEC_BIND(vr, r);
+    exec_called(c, products_three_parts(c->stream, &va, &vb, &vr));
+    for (int64_t i = 0; i < m * n; i++) {
+        double sum = 0.0;
+        for (int64_t l = 0; l < k; l++)
+            sum += exec_before(a, i / n * k + l) * exec_before(b, l * n + i % n);
+        exec_expect(c, r, i, sum, 1.5e-5);
+    }
+}
+
 static void run_attention(struct exec_case *c)
 {
     int64_t l = c->extent[0], s = c->extent[1], d = 32;
@@ -113,11 +136,17 @@ static void run_attention(struct exec_case *c)
 }
 
 static const struct exec_test tests[] = {
-    {"f32", run_f32, 3, {50, 70, 40}, 0},       {"f64", run_f64, 3, {50, 70, 40}, 0},
-    {"f16", run_f16, 3, {50, 70, 40}, 0},       {"bf16", run_bf16, 3, {50, 70, 40}, 0},
-    {"f8e4m3", run_f8e4m3, 3, {50, 70, 40}, 0}, {"f8e5m2", run_f8e5m2, 3, {50, 70, 40}, 0},
-    {"i8", run_i8, 3, {50, 70, 40}, 0},         {"transposed", run_transposed, 3, {50, 70, 40}, 0},
-    {"batched", run_batched, 1, {5}, 0},        {"attention", run_attention, 2, {40, 60}, 0},
+    {"f32", run_f32, 3, {50, 70, 40}, 0},
+    {"f64", run_f64, 3, {50, 70, 40}, 0},
+    {"f16", run_f16, 3, {50, 70, 40}, 0},
+    {"bf16", run_bf16, 3, {50, 70, 40}, 0},
+    {"f8e4m3", run_f8e4m3, 3, {50, 70, 40}, 0},
+    {"f8e5m2", run_f8e5m2, 3, {50, 70, 40}, 0},
+    {"i8", run_i8, 3, {50, 70, 40}, 0},
+    {"transposed", run_transposed, 3, {50, 70, 40}, 0},
+    {"batched", run_batched, 1, {5}, 0},
+    {"attention", run_attention, 2, {40, 60}, 0},
+    {"three_parts", run_three_parts, 3, {33, 35, 4099}, 0},
 };
 
 int main(int count, char **arguments) { return exec_main(count, arguments, tests, sizeof tests / sizeof *tests); }

@@ -220,11 +220,10 @@ static void put_words(struct lowering *l, struct text *t, struct factor *f, char
 }
 
 /* mma… {$0, $1, $2, $3}, {$16, $17, $18, $19}, {$20, $21}, {$0, $1, $2, $3}; */
-static void write_product(struct lowering *l, struct product *p, struct text *t, int sum, const struct place *place,
-                          const struct mma_words *taken)
+static void write_product(struct lowering *l, struct product *p, struct text *t, const char *sums,
+                          const struct place *place, const struct mma_words *taken)
 {
     const char *name[5] = {arena_printf(l->arena, "%d", p->by.k), p->by.sum, p->by.a, p->by.b, p->by.sum};
-    const char *sums = arena_printf(l->arena, "{$%d, $%d, $%d, $%d}", sum, sum + 1, sum + 2, sum + 3);
     buffer_printf(&t->body, "%s%s %s", t->body.size ? "\n\t" : "", ptx_words(l, PTX_MMA, name), sums);
     for (int operand = 0; operand < 2; operand++) {
         int numbers[WORDS];
@@ -243,8 +242,19 @@ static void write_place(struct lowering *l, struct product *p, struct text *t, i
     const int *at = p->block[place->block];
     for (int i = 0; i < REGISTERS && t->places[REGISTERS * number + i] < 0; i++)
         t->places[REGISTERS * number + i] = register_at(p->layout, at[0] + (i / 2) * 8, at[1] + i % 2);
+    int sum = REGISTERS * number;
+    const char *sums = p->by.apart ? "{%s0, %s1, %s2, %s3}"
+                                   : arena_printf(l->arena, "{$%d, $%d, $%d, $%d}", sum, sum + 1, sum + 2, sum + 3);
+    if (p->by.apart)
+        buffer_puts(&t->body, "{ .reg .f32 %s<4>;");
+    for (int i = 0; i < REGISTERS && p->by.apart; i++)
+        buffer_printf(&t->body, " mov.f32 %%s%d, 0f00000000;", i);
     for (int i = 0; i < p->by.count; i++)
-        write_product(l, p, t, REGISTERS * number, place, &p->by.words[i]);
+        write_product(l, p, t, sums, place, &p->by.words[i]);
+    for (int i = 0; i < REGISTERS && p->by.apart; i++)
+        buffer_printf(&t->body, " add.rn.f32 $%d, $%d, %%s%d;", sum + i, sum + i, i);
+    if (p->by.apart)
+        buffer_puts(&t->body, " }");
 }
 
 static struct text text_open(struct lowering *l, const struct product *p, int blocks, int instructions)

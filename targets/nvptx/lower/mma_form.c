@@ -33,7 +33,8 @@ struct mma_instruction mma_form_choose(struct lowering *l, const struct ir_opera
     if (shape.m != 16)
         die("mma of %s and %s", ir_element_info[product.a].text, ir_element_info[product.b].text);
     int word = 16 / value_bytes(product.a);
-    struct mma_instruction by = {shape.k,
+    struct mma_instruction by = {false,
+                                 shape.k,
                                  shape.k < word ? word : shape.k,
                                  1,
                                  as_it_is,
@@ -45,8 +46,9 @@ struct mma_instruction mma_form_choose(struct lowering *l, const struct ir_opera
         by.words = shape.k == 16 ? halves : quarters;
         by.count = shape.k == 16 ? 1 : 2;
     } else if (product.a == IR_F32) {
-        by.words = product.precision == IR_PRECISION_TF32X3 ? three : nearest;
-        by.count = product.precision == IR_PRECISION_TF32X3 ? 3 : 1;
+        by.apart = product.precision == IR_PRECISION_TF32X3;
+        by.words = by.apart ? three : nearest;
+        by.count = by.apart ? 3 : 1;
     }
     return by;
 }
