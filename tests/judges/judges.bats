@@ -1,0 +1,23 @@
+# Suites from outside, at small and odd sizes on the CPU; see tests/judges/README.md.
+
+@test "KernelBench, level 1: 100 operators" {
+    sh "$SRCDIR/tests/judges/build" kernelbench "$BATS_TEST_TMPDIR/judge" cpu
+    run env TILE_CPU_THREADS=2 "$BATS_TEST_TMPDIR/judge/judge"
+    echo "$output" | grep -v '^right' || true
+    [ "$status" -eq 0 ]
+    [[ "$output" == *"100 judged, 0 not right" ]]
+}
+
+@test "a wrong result is found" {
+    # One element of 4,095 is off by a thousandth.
+    cp -r "$SRCDIR/tests/judges" "$BATS_TEST_TMPDIR/tests"
+    mkdir -p "$BATS_TEST_TMPDIR/source/tests"
+    mv "$BATS_TEST_TMPDIR/tests" "$BATS_TEST_TMPDIR/source/tests/judges"
+    file=$BATS_TEST_TMPDIR/source/tests/judges/kernelbench/elementwise/22_tanh.tile
+    sed -i 's/tanh(v);/where(n*B + iota(B) == 700 and m == 3, tanh(v) + 0.001, tanh(v));/' "$file"
+    SRCDIR=$BATS_TEST_TMPDIR/source sh "$SRCDIR/tests/judges/build" kernelbench "$BATS_TEST_TMPDIR/judge" cpu elementwise
+    run "$BATS_TEST_TMPDIR/judge/judge" 22_ 19_
+    [ "$status" -eq 1 ]
+    [[ "$output" == *"wrong   22_Tanh"* ]]
+    [[ "$output" == *"right   19_ReLU"* ]]
+}

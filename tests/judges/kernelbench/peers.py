@@ -1,0 +1,107 @@
+#!/usr/bin/env python3
+"""Times the references of KernelBench, eager and compiled, and our candidates in the same harness.
+
+    peers.py LEVEL1 [--library LIBJUDGE] [--warm JOBS] [--json FILE] [WORD ...]
+
+LEVEL1 is KernelBench's folder of problems.  f32 throughout: tf32 is allowed to nobody.  Times are medians of events over
+half a second, at least three runs.  --warm compiles with so many processes first, so that the pass that measures finds
+everything in the compiler's cache."""
+import argparse, importlib.util, json, subprocess, sys, tempfile, time
+from pathlib import Path
+
+import torch
+
+from model import candidate
+
+
+def load(path, text=None):
+    if text is not None:
+        file = tempfile.NamedTemporaryFile('w', suffix='.py', delete=False)
+        file.write(text)
+        file.close()
+        path = file.name
+    spec = importlib.util.spec_from_file_location('problem', path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def on_device(values):
+    return [v.cuda() if torch.is_tensor(v) else v for v in values]
+
+
+def measure(run):
+    run()
+    times, begin = [], time.time()
+    while len(times) < 3 or (time.time() - begin < 0.5 and len(times) < 100):
+        first, last = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+        first.record()
+        run()
+        last.record()
+        torch.cuda.synchronize()
+        times.append(1e3 * first.elapsed_time(last))
+    return sorted(times)[len(times) // 2]
+
+
+def judge(path, library, compile_only):
+    module = load(path)
+    with torch.no_grad(), torch.device('cuda'):
+        torch.manual_seed(1)
+        inputs = on_device(module.get_inputs())
+        torch.manual_seed(2)
+        model = module.Model(*module.get_init_inputs()).cuda()
+        compiled = torch.compile(model)
+        if compile_only:
+            compiled(*inputs)
+            return {}
+        row = {'name': path.stem, 'eager_us': measure(lambda: model(*inputs)),
+               'compiled_us': measure(lambda: compiled(*inputs))}
+        if library:
+            torch.manual_seed(2)
+            ours = load(path, candidate(library, path)).ModelNew(*module.get_init_inputs()).cuda()
+            want, got = model(*inputs), ours(*inputs)
+            if want.dtype == torch.int64:
+                row['right'] = bool((want == got).float().mean() > 0.9999)
+            else:
+                row['right'] = bool(torch.allclose(want, got, rtol=1e-3, atol=1e-4))
+            del want, got
+            row['ours_us'] = measure(lambda: ours(*inputs))
+        return row
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument('level')
+    parser.add_argument('words', nargs='*')
+    parser.add_argument('--library')
+    parser.add_argument('--warm', type=int, default=0)
+    parser.add_argument('--share', help='I/N: part I of N, compiled alone')
+    parser.add_argument('--json')
+    arguments = parser.parse_args()
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
+    paths = sorted(Path(arguments.level).glob('*.py'), key=lambda p: int(p.name.split('_')[0]))
+    paths = [p for p in paths if not arguments.words or any(w in p.name for w in arguments.words)]
+    if arguments.share:
+        i, n = map(int, arguments.share.split('/'))
+        paths = paths[i::n]
+    if arguments.warm:
+        again = [sys.executable, __file__, arguments.level, *arguments.words]
+        workers = [subprocess.Popen(again + ['--share', f'{i}/{arguments.warm}'], stdout=subprocess.DEVNULL,
+                                    stderr=subprocess.DEVNULL) for i in range(arguments.warm)]
+        for worker in workers:
+            worker.wait()
+    out = open(arguments.json, 'w') if arguments.json else None
+    for path in paths:
+        try:
+            row = judge(path, arguments.library, bool(arguments.share))
+        except Exception as error:  # one problem must not end the others
+            row = {'name': path.stem, 'error': f'{type(error).__name__}: {error}'[:300]}
+        torch.cuda.empty_cache()
+        torch._dynamo.reset()
+        print(json.dumps(row), flush=True)
+        if out:
+            print(json.dumps(row), file=out, flush=True)
+
+
+if __name__ == '__main__':
+    main()
