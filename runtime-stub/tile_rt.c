@@ -125,6 +125,7 @@ static void after_fork(void)
 {
     tile_rt_pool_after_fork();
     tile_rt_cuda_after_fork();
+    tile_rt_workspace_after_fork();
     tile_rt_profile_after_fork();
 }
 
@@ -184,6 +185,19 @@ int tile_rt_check_version(const struct tile_rt_kernel *kernel)
     return __builtin_expect(kernel->abi == TILE_RT_ABI, 1) ? TILE_OK : fail_version((unsigned)kernel->abi);
 }
 
+/* With memory for the kernel's scratch. */
+static int launch_programs(struct tile_rt_call *call)
+{
+    struct tile_rt_workspace workspace;
+    int status;
+    if (call->kernel->scratch_count == 0)
+        return tile_rt_cpu_launch(call);
+    status = tile_rt_workspace_begin(call, TILE_CPU, &workspace);
+    if (status != TILE_OK)
+        return status;
+    return tile_rt_workspace_end(call, TILE_CPU, &workspace, tile_rt_cpu_launch(call));
+}
+
 static int launch_and_report(struct tile_rt_call *call)
 {
     size_t words = tile_rt_report_words(call->kernel);
@@ -193,7 +207,7 @@ static int launch_and_report(struct tile_rt_call *call)
         return tile_rt_fail(TILE_ERR_OOM, "%s: no memory for what it reports", call->kernel->name);
     tile_rt_report_begin(report, words);
     call->slots[call->kernel->slot_count - 1] = (uint64_t)(uintptr_t)report;
-    status = tile_rt_cpu_launch(call);
+    status = launch_programs(call);
     if (status == TILE_OK)
         status = tile_rt_report_end(call->kernel, report);
     free(report);
@@ -202,7 +216,7 @@ static int launch_and_report(struct tile_rt_call *call)
 
 static int launch_on_processor(struct tile_rt_call *call)
 {
-    return call->kernel->reports ? launch_and_report(call) : tile_rt_cpu_launch(call);
+    return call->kernel->reports ? launch_and_report(call) : launch_programs(call);
 }
 
 /* ---- the way of a call ------------------------------------------------------------------------------------------ */
@@ -219,6 +233,7 @@ static void begin_call(struct tile_rt_call *call, const struct tile_rt_kernel *k
     call->sm_count = 0;
     call->facts_known = call->facts_true = 0;
     call->programs = 0;
+    call->workspace_bytes = 0;
     call->device = -1;
     call->options = NULL;
     call->take_empty = call->met_empty = 0;
@@ -437,20 +452,11 @@ int tile_rt_unload(const struct tile_rt_kernel *kernel)
     return status;
 }
 
-/* No kernel uses workspace yet: the arguments are checked and none is needed. */
 size_t tile_rt_workspace(const struct tile_rt_kernel *kernel, struct CUstream_st *stream, const void *const *arguments)
 {
     struct tile_rt_call call;
     int saved = errno, status;
     begin_call(&call, kernel, arguments);
     status = end_call(&call, saved, prepare(&call, stream));
-    return status == TILE_OK ? 0 : (size_t)-1;
-}
-
-int tile_set_workspace(struct CUstream_st *stream, void *pointer, size_t bytes)
-{
-    (void)stream; /* nothing takes workspace, so any will do */
-    if (pointer == NULL && bytes != 0)
-        return tile_rt_fail(TILE_ERR_ARG, "tile_set_workspace: %zu bytes at NULL", bytes);
-    return TILE_OK;
+    return status != TILE_OK ? (size_t)-1 : call.programs == 0 ? 0 : call.workspace_bytes;
 }

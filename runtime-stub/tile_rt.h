@@ -92,7 +92,8 @@ enum tile_launch_flags {
 const char *tile_strerror(int status); /* one line for a status; never NULL */
 const char *tile_last_error(void);     /* this thread's last failure, with kernel and argument; "" if none */
 int tile_last_cuda_error(void);        /* the CUresult behind it, 0 if none */
-/* Memory that launches on this stream may use for `scratch` and split sums, zero and left zero.  See f_workspace(). */
+/* Memory that launches on this stream use for `scratch`, at a multiple of 256; NULL and 0: none any more, and the run time
+ * gives them some of its own.  It may hold anything, and belongs to them until it is taken back.  See f_workspace(). */
 int tile_set_workspace(struct CUstream_st *stream, void *pointer, size_t bytes);
 #endif /* TILE_SHARED_DECLARATIONS */
 
@@ -186,7 +187,7 @@ TILE_INLINE float tile_f8e5m2_to_float(tile_f8e5m2 bits) { return tile_expand_fl
 /* ---- the descriptor --------------------------------------------------------------------------------------------- */
 
 /* Changes with every change to what is below: an object runs with the run time of its compiler and no other. */
-#define TILE_RT_ABI 9
+#define TILE_RT_ABI 10
 
 /* Limits of a kernel; the compiler refuses a kernel beyond them. */
 #define TILE_RT_MAX_PARAMETERS 64
@@ -355,16 +356,25 @@ struct tile_rt_name {
 
 /* Slots: what a kernel's code gets, on every target one flat array of 64-bit slots.  For each parameter in order: a
  * view gives 1 + 2*rank (data, extents, strides; absent: data 0, declared extents, strides 0); a pointer 1; a scalar or
- * enum 1 (its bits, zero-extended; narrow floats already rounded to their type); a key none.  Then the count of each
- * grid dimension in order.  Then `program_base`.  In a kernel that `reports` the last slot of the parameters is the
+ * enum 1 (its bits, zero-extended; narrow floats already rounded to their type); a key none.  Then the kernel's scratch,
+ * each a packed view in the launch's workspace.  Then the count of each grid dimension in order.  Then `program_base`.  In a kernel that `reports` the last slot of the parameters is the
  * address of a report, see TILE_RT_REPORT_check.
  * GPU: the kernel's first parameter is a struct of these slots by value, then comes one of 128 bytes for each of its
  * tensor maps.  blockIdx.x + program_base is the linear program number, the first grid name fastest.  Launches beyond
- * 2^31 - 1 blocks are split and program_base advances.  A persistent kernel's blocks take the programs blockIdx.x,
+ * 2^31 - 1 blocks are split and program_base advances.  Where programs are `ordered`, a block's number is instead how many
+ * blocks of the call have started before, counted in the last scratch.  A persistent kernel's blocks take the programs blockIdx.x,
  * blockIdx.x + gridDim.x, ...: one launch, program_base 0.
  * CPU: a tile_rt_function runs the linear programs [begin, end) (program_base is 0
  * and already included); scratch is scratch_bytes of the variant, 64-byte aligned, one per thread, not cleared. */
 typedef void tile_rt_function(const uint64_t *slots, int64_t begin, int64_t end, void *scratch);
+
+/* Memory of a launch.  Its extents are the variant's. */
+struct tile_rt_scratch {
+    const char *name;
+    uint8_t type, rank, filled, reserved; /* filled: each launch first writes `fill` to every element */
+    uint32_t slot;                        /* the first of the view's */
+    uint64_t fill;                        /* bits of an element */
+};
 
 /* Belongs to the run time; the object gives it zeroed, writable memory, one per variant. */
 struct tile_rt_state {
@@ -379,16 +389,17 @@ struct tile_rt_map {
     uint16_t swizzle;                    /* bytes: 0, 32, 64, 128 */
     uint8_t type, rank;                  /* enum tile_rt_type; dimensions of the map */
     uint8_t dimension[TILE_RT_MAP_RANK]; /* of the view; the first is the one without gaps */
-    uint8_t part;                        /* 1: the last two dimensions are for a part of the view, see tile_rt_maps.c */
-    uint32_t box[TILE_RT_MAP_RANK];      /* elements */
+    uint8_t reserved;
+    uint32_t box[TILE_RT_MAP_RANK]; /* elements */
 };
 
 /* One instance of the kernel for one target.  It fits a call when the kernel's keys (tile_rt_kernel.keys names them)
  * have these values, all facts in the mask hold and its maps can be made.  The first that fits is taken. */
 struct tile_rt_variant {
-    uint64_t facts;      /* bit i: kernel.facts[i] must hold */
-    const int64_t *keys; /* [kernel.key_count] */
-    const int32_t *grid; /* [kernel.grid_rank] codes of the counts; they may use value names as constants */
+    uint64_t facts;         /* bit i: kernel.facts[i] must hold */
+    const int64_t *keys;    /* [kernel.key_count] */
+    const int32_t *grid;    /* [kernel.grid_rank] codes of the counts; they may use value names as constants */
+    const int32_t *scratch; /* codes of the extents of the kernel's scratch, one view's behind the other's */
     struct tile_rt_state *state;
     tile_rt_function *function; /* CPU */
     const void *image;          /* GPU: a cubin, or PTX */
@@ -453,16 +464,18 @@ struct tile_rt_print {
 struct tile_rt_kernel {
     uint32_t abi; /* TILE_RT_ABI */
     uint32_t parameter_count, name_count, key_count, check_count, fact_count, alias_count, grid_rank, target_count;
-    uint32_t slot_count; /* of the parameters, without grid and program_base */
+    uint32_t slot_count; /* of parameters, scratch and report, without grid and program_base */
     uint32_t reports;    /* not 0: the last of them is for a report; the launch waits and reads it */
-    uint32_t report_count, print_count, reserved;
-    const char *name; /* the C symbol */
+    uint32_t report_count, print_count, scratch_count;
+    uint32_t ordered, reserved; /* ordered not 0: programs start in the order of their numbers */
+    const char *name;           /* the C symbol */
     const struct tile_rt_parameter *parameters;
     const struct tile_rt_name *names;        /* in an order in which each uses only earlier ones */
     const uint32_t *keys;                    /* indices into names: keys and derived, as variants list their values */
     const struct tile_rt_expression *checks; /* `requires` */
     const struct tile_rt_expression *facts;  /* conditions that variants may rely on */
     const struct tile_rt_alias *aliases;
+    const struct tile_rt_scratch *scratch;
     const struct tile_rt_target *targets;
     const int32_t *code;
     const char *const *report_texts;    /* [report_count] checks, with their places in the source */

@@ -767,6 +767,40 @@ TILE_RT_COLD static int forced_variant(struct tile_rt_call *call, const char *se
     return TILE_OK;
 }
 
+/* The views of the kernel's scratch: where each begins in the workspace, its extents and strides. */
+static int compute_scratch(struct tile_rt_call *call)
+{
+    const struct tile_rt_kernel *kernel = call->kernel;
+    const int32_t *code = call->variant->scratch;
+    size_t used = 0;
+    unsigned i, d;
+    for (i = 0; i < kernel->scratch_count; i++) {
+        const struct tile_rt_scratch *scratch = &kernel->scratch[i];
+        uint64_t *view = call->slots + scratch->slot;
+        size_t size = type_size[scratch->type], rounded;
+        view[0] = used;
+        for (d = 0; d < scratch->rank; d++, code++) {
+            int64_t extent;
+            if (!evaluate(call, *code, &extent))
+                return fail_value(call, *code, "an extent of `scratch`");
+            if (extent < 0 || extent > INT32_MAX)
+                return tile_rt_fail(TILE_ERR_ARG, "%s: extent %u of scratch %s would be %lld", kernel->name, d,
+                                    scratch->name, (long long)extent);
+            view[1 + d] = (uint64_t)extent;
+        }
+        for (d = scratch->rank; d-- > 0;) {
+            view[1 + scratch->rank + d] = size / type_size[scratch->type];
+            if (__builtin_mul_overflow(size, (size_t)view[1 + d], &size) || size > SIZE_MAX / 4)
+                return tile_rt_fail(TILE_ERR_ARG, "%s: scratch %s would be too large", kernel->name, scratch->name);
+        }
+        rounded = (size + TILE_RT_WORKSPACE_ALIGNMENT - 1) / TILE_RT_WORKSPACE_ALIGNMENT * TILE_RT_WORKSPACE_ALIGNMENT;
+        if (__builtin_add_overflow(used, rounded, &used) || used > SIZE_MAX / 4)
+            return tile_rt_fail(TILE_ERR_ARG, "%s: its scratch would be too large", kernel->name);
+    }
+    call->workspace_bytes = used;
+    return TILE_OK;
+}
+
 static int compute_grid(struct tile_rt_call *call)
 {
     const struct tile_rt_kernel *kernel = call->kernel;
@@ -789,7 +823,7 @@ static int compute_grid(struct tile_rt_call *call)
     if (empty)
         call->programs = 0;
     *slot = 0;
-    return TILE_OK;
+    return kernel->scratch_count != 0 && call->programs != 0 ? compute_scratch(call) : TILE_OK;
 }
 
 TILE_RT_COLD static int fail_variant(const struct tile_rt_call *call, int number)

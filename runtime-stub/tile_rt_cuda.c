@@ -142,6 +142,7 @@ static struct {
     int state; /* 0: not tried; 1: the functions are there; 2: it failed with `status` */
     int status, cuda;
     char text[200];
+    void *library;
     int libraries; /* the driver has context-free kernels */
     struct device_row devices[MAX_DEVICES];
     struct report *reports;
@@ -204,7 +205,7 @@ static int status_of(int error)
     }
 }
 
-TILE_RT_COLD static int fail_driver(const char *kernel, const char *call, int error)
+TILE_RT_COLD int tile_rt_cuda_fail(const char *kernel, const char *call, int error)
 {
     const char *name = NULL, *text = NULL;
     int status = status_of(error);
@@ -232,22 +233,27 @@ static int refuse_driver(int error, const char *what)
 
 static void store_function(void *where, void *function) { memcpy(where, &function, sizeof function); }
 
-/* Function addresses: by cuGetProcAddress, which knows versions, else by their names in the library. */
-static int find_functions(void *library, const char **missing)
+/* By cuGetProcAddress, which knows versions, else by its name in the library. */
+void *tile_rt_cuda_function(const char *name, const char *symbol)
 {
     int (*get_address)(const char *, void **, int, uint64_t, int *) = NULL;
-    void *address = dlsym(library, "cuGetProcAddress_v2");
+    void *address = dlsym(cuda.library, "cuGetProcAddress_v2");
     memcpy(&get_address, &address, sizeof address);
-#define X(name, symbol, optional, parameters)                                     \
-    address = NULL;                                                               \
-    if (get_address == NULL || get_address(#name, &address, 12000, 0, NULL) != 0) \
-        address = NULL;                                                           \
-    if (address == NULL)                                                          \
-        address = dlsym(library, #symbol);                                        \
-    if (address == NULL && !optional) {                                           \
-        *missing = #symbol;                                                       \
-        return 0;                                                                 \
-    }                                                                             \
+    address = NULL;
+    if (get_address == NULL || get_address(name, &address, 12000, 0, NULL) != 0)
+        address = NULL;
+    return address != NULL ? address : dlsym(cuda.library, symbol);
+}
+
+static int find_functions(const char **missing)
+{
+    void *address;
+#define X(name, symbol, optional, parameters)        \
+    address = tile_rt_cuda_function(#name, #symbol); \
+    if (address == NULL && !optional) {              \
+        *missing = #symbol;                          \
+        return 0;                                    \
+    }                                                \
     store_function(&cuda.name, address);
     DRIVER_FUNCTIONS(X)
 #undef X
@@ -258,12 +264,12 @@ static int find_functions(void *library, const char **missing)
 static int open_driver(void)
 {
     const char *missing = NULL;
-    void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
     int error, version = 0;
     char text[100];
-    if (library == NULL)
+    cuda.library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+    if (cuda.library == NULL)
         return refuse_driver(0, "there is no libcuda.so.1: no NVIDIA driver is installed here");
-    if (!find_functions(library, &missing)) {
+    if (!find_functions(&missing)) {
         tile_rt_append(text, sizeof text, 0, "the NVIDIA driver is too old: it has no %s", missing);
         return refuse_driver(0, text);
     }
@@ -330,7 +336,7 @@ static int fill_device(int device)
     if (error == CUDA_SUCCESS)
         error = cuda.cuDeviceGetAttribute(&shared, ATTRIBUTE_SHARED_OPTIN, device);
     if (error != CUDA_SUCCESS)
-        return fail_driver("tile_rt", "cuDeviceGetAttribute", error);
+        return tile_rt_cuda_fail("tile_rt", "cuDeviceGetAttribute", error);
     pthread_mutex_lock(&cuda.lock);
     if (!row->ready) {
         row->architecture = 10 * major + minor;
@@ -377,7 +383,7 @@ static int find_context(struct CUstream_st *stream, void **context)
         error = begin_primary(context);
         if (error == CUDA_SUCCESS)
             return TILE_OK;
-        return fail_driver("tile_rt", "the primary context of device 0", error);
+        return tile_rt_cuda_fail("tile_rt", "the primary context of device 0", error);
     }
     if (error == CUDA_INVALID_CONTEXT) {
         tile_rt_fail(TILE_ERR_NO_CONTEXT,
@@ -386,7 +392,7 @@ static int find_context(struct CUstream_st *stream, void **context)
         tile_rt_set_cuda_error(error);
         return TILE_ERR_NO_CONTEXT;
     }
-    return fail_driver("tile_rt", "cuStreamGetCtx", error);
+    return tile_rt_cuda_fail("tile_rt", "cuStreamGetCtx", error);
 }
 
 static int context_id(void *context, uint64_t *id)
@@ -399,7 +405,7 @@ static int context_id(void *context, uint64_t *id)
     }
     error = cuda.cuCtxGetId(context, &value);
     *id = value;
-    return error == CUDA_SUCCESS ? TILE_OK : fail_driver("tile_rt", "cuCtxGetId", error);
+    return error == CUDA_SUCCESS ? TILE_OK : tile_rt_cuda_fail("tile_rt", "cuCtxGetId", error);
 }
 
 int tile_rt_cuda_place(struct CUstream_st *stream, int *device)
@@ -417,7 +423,7 @@ int tile_rt_cuda_place(struct CUstream_st *stream, int *device)
         int number = -1;
         error = context_device(context, &number);
         if (error != CUDA_SUCCESS)
-            return fail_driver("tile_rt", "cuCtxGetDevice", error);
+            return tile_rt_cuda_fail("tile_rt", "cuCtxGetDevice", error);
         if (number < 0 || number >= MAX_DEVICES)
             return tile_rt_fail(TILE_ERR_DRIVER, "device %d is beyond the %d that tile_rt knows", number, MAX_DEVICES);
         last_context.id = id;
@@ -428,6 +434,14 @@ int tile_rt_cuda_place(struct CUstream_st *stream, int *device)
     if (!__atomic_load_n(&cuda.devices[*device].ready, __ATOMIC_ACQUIRE))
         return fill_device(*device);
     return TILE_OK;
+}
+
+uint64_t tile_rt_cuda_context(void) { return last_context.id; }
+
+int tile_rt_cuda_relax(int mode)
+{
+    cuda.cuThreadExchangeStreamCaptureMode(&mode);
+    return mode;
 }
 
 /* ---- which code ------------------------------------------------------------------------------------------------- */
@@ -580,7 +594,7 @@ static void *find_function(struct record *record, uint64_t context)
 TILE_RT_COLD static int fail_load(const struct tile_rt_call *call, struct record *record, const char *step, int error)
 {
     char driver_text[300];
-    int status = fail_driver(call->kernel->name, step, error), kept;
+    int status = tile_rt_cuda_fail(call->kernel->name, step, error), kept;
     if (status == TILE_ERR_CAPTURE) {
         tile_rt_fail(TILE_ERR_CAPTURE,
                      "%s: its first use is inside a stream capture; call %s() before the capture begins",
@@ -627,7 +641,7 @@ static int load_variant(const struct tile_rt_call *call, struct record **result,
     if (!cuda.libraries) {
         error = cuda.cuCtxGetCurrent(&current);
         if (error != CUDA_SUCCESS)
-            return fail_driver(call->kernel->name, "cuCtxGetCurrent", error);
+            return tile_rt_cuda_fail(call->kernel->name, "cuCtxGetCurrent", error);
         if (context_id(current, &context) != TILE_OK)
             return TILE_ERR_DRIVER;
         *function = find_function(record, context);
@@ -728,7 +742,7 @@ int tile_rt_cuda_unload(const struct tile_rt_kernel *kernel)
             error = error == CUDA_SUCCESS ? ended : error;
         }
     pthread_mutex_unlock(&cuda.lock);
-    return error == CUDA_SUCCESS ? TILE_OK : fail_driver(kernel->name, "unloading", error);
+    return error == CUDA_SUCCESS ? TILE_OK : tile_rt_cuda_fail(kernel->name, "unloading", error);
 }
 
 /* ---- tensor maps ------------------------------------------------------------------------------------------------ */
@@ -832,14 +846,27 @@ static int launch_all(struct tile_rt_call *call, void *function, struct CUstream
         *program_base = (uint64_t)base;
         error = launch_blocks(call, function, stream, (unsigned)blocks, parameters);
         if (error != CUDA_SUCCESS)
-            return fail_driver(call->kernel->name, "cuLaunchKernelEx", error);
+            return tile_rt_cuda_fail(call->kernel->name, "cuLaunchKernelEx", error);
     }
     if (__builtin_expect(call->settings->device_sync, 0)) {
         int error = cuda.cuStreamSynchronize(stream);
         if (error != CUDA_SUCCESS)
-            return fail_driver(call->kernel->name, "cuStreamSynchronize", error);
+            return tile_rt_cuda_fail(call->kernel->name, "cuStreamSynchronize", error);
     }
     return TILE_OK;
+}
+
+/* The same with memory for the kernel's scratch. */
+static int launch_programs(struct tile_rt_call *call, void *function, struct CUstream_st *stream)
+{
+    struct tile_rt_workspace workspace;
+    int status;
+    if (call->kernel->scratch_count == 0)
+        return launch_all(call, function, stream);
+    status = tile_rt_workspace_begin(call, stream, &workspace);
+    if (status != TILE_OK)
+        return status;
+    return tile_rt_workspace_end(call, stream, &workspace, launch_all(call, function, stream));
 }
 
 /* ---- kernels that report ---------------------------------------------------------------------------------------- */
@@ -904,7 +931,7 @@ static int begin_report(struct tile_rt_call *call, struct report **report)
     if (status != TILE_OK)
         return status;
     if (error != CUDA_SUCCESS)
-        return fail_driver(kernel->name, "cuMemHostAlloc", error);
+        return tile_rt_cuda_fail(kernel->name, "cuMemHostAlloc", error);
     call->slots[kernel->slot_count - 1] = (*report)->there;
     return TILE_OK;
 }
@@ -921,7 +948,7 @@ static int end_report(const struct tile_rt_call *call, struct CUstream_st *strea
         error = cuda.cuStreamSynchronize(stream);
         status = tile_rt_report_end(call->kernel, report->words); /* of a launch that died, too: what it came to */
         if (error != CUDA_SUCCESS)
-            status = fail_driver(call->kernel->name, "cuStreamSynchronize", error);
+            status = tile_rt_cuda_fail(call->kernel->name, "cuStreamSynchronize", error);
     }
     __atomic_store_n(&report->kernel, NULL, __ATOMIC_RELEASE);
     return status;
@@ -933,11 +960,11 @@ static int launch_and_report(struct tile_rt_call *call, void *function, struct C
     int status = begin_report(call, &report);
     if (status != TILE_OK)
         return status;
-    return end_report(call, stream, report, launch_all(call, function, stream));
+    return end_report(call, stream, report, launch_programs(call, function, stream));
 }
 
 /* A driver without libraries loads into the current context, so the stream's becomes current for the time of the call;
- * so it does where a kernel is first brought to a device, and where a kernel reports. */
+ * so it does where a kernel is first brought to a device, and where it reports or has scratch. */
 static int launch_in_context(struct tile_rt_call *call, struct CUstream_st *stream)
 {
     void *context = NULL, *current = NULL, *function, *popped;
@@ -948,10 +975,11 @@ static int launch_in_context(struct tile_rt_call *call, struct CUstream_st *stre
     if (error == CUDA_SUCCESS && current != context)
         error = cuda.cuCtxPushCurrent(context);
     if (error != CUDA_SUCCESS)
-        return fail_driver(call->kernel->name, "cuCtxPushCurrent", error);
+        return tile_rt_cuda_fail(call->kernel->name, "cuCtxPushCurrent", error);
     status = ready_function(call, &function);
     if (status == TILE_OK)
-        status = call->kernel->reports ? launch_and_report(call, function, stream) : launch_all(call, function, stream);
+        status = call->kernel->reports ? launch_and_report(call, function, stream)
+                                       : launch_programs(call, function, stream);
     if (current != context)
         cuda.cuCtxPopCurrent(&popped);
     return status;
@@ -961,6 +989,7 @@ int tile_rt_cuda_launch(struct tile_rt_call *call, struct CUstream_st *stream)
 {
     struct record *record = __atomic_load_n(&call->variant->state->record, __ATOMIC_ACQUIRE);
     if (__builtin_expect(cuda.libraries && record != NULL && !call->kernel->reports &&
+                             call->kernel->scratch_count == 0 &&
                              (__atomic_load_n(&record->ready, __ATOMIC_ACQUIRE) & device_bit(call->device)),
                          1))
         return launch_all(call, record->kernel, stream);

@@ -8,6 +8,7 @@
  *   tile_rt_cuda.c     the driver: libcuda.so.1, contexts, devices, images, launches
  *   tile_rt_maps.c     tensor maps of views, and a thread's last ones
  *   tile_rt_profile.c  TILE_PROFILE: a record of each launch
+ *   tile_rt_workspace.c  the memory that launches have for themselves
  *   tile_rt_report.c   what kernels print, and which of their checks failed
  *   tile_rt_pool.c     the host's processor: instruction sets and a persistent pool of threads */
 #ifndef TILE_RT_INTERNAL_H
@@ -51,6 +52,7 @@ struct tile_rt_call {
     const struct tile_launch_options *options; /* NULL: none; checked */
     uint64_t facts_known, facts_true;
     int64_t programs;                  /* product of the grid */
+    size_t workspace_bytes;            /* of the kernel's scratch, whose slots tell each view's place in it */
     int take_empty;                    /* maps of views without elements may be made */
     int met_empty;                     /* a variant was passed over for the sake of such a view */
     const struct tile_rt_map *refused; /* the last map that could not be made, and why; NULL: none */
@@ -126,12 +128,34 @@ TILE_RT_HIDDEN int tile_rt_cuda_encode(struct tile_rt_tensor_map *map, unsigned 
                                        const uint64_t *extents, const uint64_t *strides, const uint32_t *box,
                                        unsigned swizzle);
 
+/* What else of the driver is asked for: a function of libcuda.so.1 by its name, or, where that has no cuGetProcAddress, by
+ * its symbol; NULL: there is none.  The id of this thread's last context.  A failure of the driver as status and text. */
+TILE_RT_HIDDEN void *tile_rt_cuda_function(const char *name, const char *symbol);
+TILE_RT_HIDDEN uint64_t tile_rt_cuda_context(void);
+TILE_RT_HIDDEN int tile_rt_cuda_fail(const char *kernel, const char *call, int error);
+/* Lets this thread do for a moment what a capture elsewhere forbids; gives what to hand over at the end. */
+TILE_RT_HIDDEN int tile_rt_cuda_relax(int mode);
+
 /* In the child of a fork: CUDA, if it was in use, can not be used. */
 TILE_RT_HIDDEN void tile_rt_cuda_after_fork(void);
 
 /* ---- tile_rt_maps.c --------------------------------------------------------------------------------------------- */
 /* Fills call->maps for the variant; 0: one can not be made (call->refused). */
 TILE_RT_HIDDEN int tile_rt_make_maps(struct tile_rt_call *call, const struct tile_rt_variant *variant);
+
+/* ---- tile_rt_workspace.c ---------------------------------------------------------------------------------------- */
+enum { TILE_RT_WORKSPACE_ALIGNMENT = 256 };
+struct tile_rt_workspace {
+    void *memory;
+    int own; /* to be given back */
+};
+/* Finds the memory, completes the slots and fills what is to be filled, on the stream in whose context we are. */
+TILE_RT_HIDDEN int tile_rt_workspace_begin(struct tile_rt_call *call, struct CUstream_st *stream,
+                                           struct tile_rt_workspace *workspace);
+/* Gives the memory back behind the launch, which has this status, and gives that or what goes wrong then. */
+TILE_RT_HIDDEN int tile_rt_workspace_end(const struct tile_rt_call *call, struct CUstream_st *stream,
+                                         const struct tile_rt_workspace *workspace, int status);
+TILE_RT_HIDDEN void tile_rt_workspace_after_fork(void);
 
 /* ---- tile_rt_report.c ------------------------------------------------------------------------------------------- */
 /* Words of a report of the kernel. */

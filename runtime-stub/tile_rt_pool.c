@@ -577,6 +577,18 @@ static void divide_job(struct pool *pool, int64_t first, int64_t grain)
     pool->chunk = size > grain ? size : grain;
 }
 
+/* One share, from which all threads draw in turn: whoever draws a chunk knows that all before it have been drawn, and the
+ * thread that has the first of those that are not done waits for nobody. */
+static void divide_in_order(struct pool *pool, int64_t first, int64_t grain)
+{
+    int i;
+    for (i = 0; i < pool->threads; i++)
+        pool->shares[i].next = pool->shares[i].end = pool->programs;
+    pool->shares[0].next = first;
+    pool->chunk = grain;
+    pool->steals = 1;
+}
+
 /* Under pool->owner. */
 static int run_job(struct pool *pool, const struct tile_rt_call *call, int64_t grain)
 {
@@ -591,7 +603,8 @@ static int run_job(struct pool *pool, const struct tile_rt_call *call, int64_t g
     pool->slots = call->slots;
     pool->programs = call->programs;
     pool->scratch_bytes = (size_t)variant->scratch_bytes;
-    if (pool->threads == 1 || call->programs <= grain) {
+    /* Ordered programs may wait for each other, which threads without a processor of their own do for long. */
+    if (pool->threads == 1 || call->programs <= grain || (call->kernel->ordered && pool->crowded)) {
         variant->function(call->slots, 0, call->programs, pool->scratch);
         return TILE_OK;
     }
@@ -599,7 +612,10 @@ static int run_job(struct pool *pool, const struct tile_rt_call *call, int64_t g
     done = try_alone(pool, grain);
     if (done == call->programs)
         return TILE_OK;
-    divide_job(pool, done, grain);
+    if (call->kernel->ordered)
+        divide_in_order(pool, done, grain);
+    else
+        divide_job(pool, done, grain);
     open_job(pool);
     if (known_of(pool)->age < KNOWN_FOR) {
         draw_chunks(pool, 0, pool->threads, pool->scratch);

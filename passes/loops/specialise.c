@@ -144,8 +144,7 @@ static void find_channel(struct ir_operation *op, void *data)
             return;
         }
         ir_access_of(copy, &access);
-        reason = planning_asked_way(copy) == IR_WAY_CP_ASYNC ? "the plan asks for copies by all threads"
-                                                             : buffer_producer_problem(copy);
+        reason = buffer_producer_problem(copy);
         if (!reason && tensor_map_for(access.view, access.rank, access.place, access.buffer->type, &map, &reason))
             reason = buffer_start_problem(&access, &map);
         if (reason) {
@@ -241,9 +240,6 @@ static void plan_rings(struct outline *o)
         if (from >= 0 && to >= 0)
             busy = model.operations[to].start + model.operations[to].cost.issue - model.operations[from].start;
         struct ring_plan one = ring_plan_make(&model, ring->room, busy, true, o->function);
-        for (int i = 0; i < channel->copies.count; i++)
-            if (planning_asked_slots(channel->copies.data[i]) > 0)
-                one.most = planning_asked_slots(channel->copies.data[i]);
         if (one.most > ring->plan.most || one.wanted > ring->plan.wanted)
             ring->plan = one;
     }
@@ -352,7 +348,8 @@ static void order_programs(struct outline *o)
     int uneven = 0;
     for (int d = 0; d < function->grid_rank && !uneven; d++)
         uneven = uneven_along(o, d);
-    o->persistent = function->grid_rank > 0 && (function->persistent ? function->persistent > 0 : !uneven);
+    o->persistent = function->grid_rank > 0 && !function->ordered &&
+                    (function->persistent ? function->persistent > 0 : !uneven);
     o->reversed = uneven == 1;
     o->raster = function->raster > 0 ? function->raster : 1;
     if (function->raster == 0 && function->grid_rank >= 2 && shares_both_ways(o))

@@ -449,6 +449,25 @@ static void put_parameter_comment(struct buffer *out, const struct kernel_entry 
     buffer_putc(out, '\n');
 }
 
+/* What _workspace() counts: " *  Memory of a launch: state [cdiv(N, B)], u64, filled", of the first instance. */
+static void put_scratch_comment(struct buffer *out, const struct kernel_entry *entry)
+{
+    const struct kernel_expression **extent = entry->variants.count ? entry->variants.data[0].scratch_extents : NULL;
+    int count = entry->scratch.count - (entry->ordered ? 1 : 0);
+    for (int i = 0; extent && i < count; i++) {
+        const struct kernel_scratch *scratch = &entry->scratch.data[i];
+        buffer_printf(out, " *  Memory of a launch: %s ", scratch->name);
+        for (int d = 0; d < scratch->rank; d++, extent++) {
+            buffer_puts(out, d ? ", " : "[");
+            const char *text = (*extent)->text ? (*extent)->text : "...";
+            put_comment_text(out, text, strlen(text));
+        }
+        buffer_printf(out, "], %s%s\n", ir_element_info[scratch->element].text, scratch->filled ? ", filled" : "");
+    }
+    if (entry->ordered)
+        buffer_puts(out, " *  Memory of a launch: how many of its ordered instances have started\n");
+}
+
 static void put_entry_comment(struct buffer *out, const struct kernel_entry *entry)
 {
     const char *doc = entry->doc ? entry->doc : entry->kernel;
@@ -463,6 +482,7 @@ static void put_entry_comment(struct buffer *out, const struct kernel_entry *ent
     for (int p = 0; p < entry->parameters.count; p++)
         if (!entry->parameters.data[p].member_of)
             put_parameter_comment(out, entry, p);
+    put_scratch_comment(out, entry);
     for (int i = 0; i < entry->requirements.count; i++) {
         const char *text = entry->requirements.data[i]->text;
         if (!text)

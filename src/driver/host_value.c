@@ -362,3 +362,36 @@ const char *host_bind(struct arena *arena, struct host_call *call)
     }
     return problem;
 }
+
+/* ---- scratch ---- */
+
+enum { MOST_SCRATCH = 1 << 26 }; /* elements */
+
+const char *host_make_scratch(const struct host_call *call, const struct kernel_variant *variant,
+                              struct interp_memory *memories, struct interp_argument *arguments)
+{
+    const struct kernel_expression **extent = variant->scratch_extents;
+    for (int i = 0; i < call->entry->scratch.count; i++) {
+        const struct kernel_scratch *scratch = &call->entry->scratch.data[i];
+        struct interp_argument *argument = &arguments[i];
+        size_t width = (size_t)ir_element_info[scratch->element].bits / 8;
+        int64_t elements = 1;
+        *argument = (struct interp_argument){0};
+        for (int d = 0; d < scratch->rank; d++, extent++)
+            if (!host_evaluate(call, *extent, &argument->extent[d]) || argument->extent[d] < 0 ||
+                __builtin_mul_overflow(elements, argument->extent[d], &elements) || elements > MOST_SCRATCH)
+                return host_failure(call, *extent, "an extent of `scratch`");
+        int64_t stride = 1;
+        for (int d = scratch->rank - 1; d >= 0; stride *= argument->extent[d--])
+            argument->stride[d] = stride;
+        unsigned char *data = arena_alloc(call->arena, width * (size_t)elements + 64);
+        data += -(uintptr_t)data % 64;
+        for (int64_t k = 0; scratch->filled && k < elements; k++)
+            memcpy(data + (size_t)k * width, &scratch->fill, width);
+        argument->data = data;
+        memories[i] = (struct interp_memory){.data = data, .size = width * (size_t)elements, .name = scratch->name};
+        if (!scratch->filled)
+            memories[i].written = arena_alloc(call->arena, memories[i].size + 1);
+    }
+    return NULL;
+}

@@ -2,6 +2,7 @@
  * then. */
 #ifndef TILECC_HOST_VALUE_H
 #define TILECC_HOST_VALUE_H
+#include "interp/interp.h"
 #include "ir/kernel.h"
 
 /* One argument of a call.  Scalars: `bits` as their element's encoding (ir_bits_to_int and _double read it). */
@@ -24,4 +25,8 @@ bool host_evaluate(const struct host_call *call, const struct kernel_expression 
 const char *host_failure(const struct host_call *call, const struct kernel_expression *expression, const char *text);
 /* Fills names and keys and checks extents and `requires`.  NULL, or what is wrong. */
 const char *host_bind(struct arena *arena, struct host_call *call);
+/* What the run time gives a launch for itself: a memory and an argument for each scratch of the entry, filled.  NULL, or
+ * what is wrong. */
+const char *host_make_scratch(const struct host_call *call, const struct kernel_variant *variant,
+                              struct interp_memory *memories, struct interp_argument *arguments);
 #endif

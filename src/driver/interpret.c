@@ -20,11 +20,11 @@
 
 #include "driver/host_value.h"
 #include "driver/report_text.h"
-#include "interp/interp.h"
 #include "ir/query.h"
 
 enum {
-    MOST_PARAMETERS = 128, /* and a report behind them */
+    MOST_PARAMETERS = 128, /* and scratch and a report behind them */
+    MOST_MEMORIES = MOST_PARAMETERS + KERNEL_MOST_SCRATCH + 1,
     MOST_ELEMENTS = 1 << 24,
     ELEMENTS_SHOWN = 4096,
     PRINTED_WORDS = 1 << 17 /* as the run time */
@@ -35,7 +35,7 @@ struct call_parser {
     const char *at;
     struct kernel_entry *entry;
     struct host_argument arguments[MOST_PARAMETERS];
-    struct interp_memory memories[MOST_PARAMETERS + 1];
+    struct interp_memory memories[MOST_MEMORIES];
     int memory_count, memory_of[MOST_PARAMETERS];
     bool grid_follows; /* behind the arguments: a .tir file */
     int64_t grid[IR_MAX_RANK];
@@ -445,12 +445,12 @@ struct interpretation {
     struct call_parser *parser;
     const struct ir_function *function;
     int count;
-    struct interp_argument arguments[MOST_PARAMETERS + 1];
+    struct interp_argument arguments[MOST_MEMORIES];
     uint64_t *report;    /* where failing checks say so, and prints stand; NULL: the kernel has none */
     const char *printed; /* by the first run, its lines sorted; NULL: it did not run */
     struct interp_options options;
     /* of each memory: what was there at first, and what the first run left */
-    unsigned char *before[MOST_PARAMETERS + 1], *after[MOST_PARAMETERS + 1];
+    unsigned char *before[MOST_MEMORIES], *after[MOST_MEMORIES];
     bool failed, stale; /* stale: passes worked on it since the last run */
 };
 
@@ -690,6 +690,20 @@ static void add_report(struct interpretation *call)
     call->options.memory_count = parser->memory_count;
 }
 
+/* Between them and the parameters: what the launch has for itself. */
+static bool add_scratch(struct interpretation *call, const struct host_call *host, const struct kernel_variant *variant)
+{
+    struct call_parser *parser = call->parser;
+    const char *problem = host_make_scratch(host, variant, &parser->memories[parser->memory_count],
+                                            &call->arguments[call->count]);
+    if (problem)
+        return refuse(parser, problem);
+    call->count += host->entry->scratch.count;
+    parser->memory_count += host->entry->scratch.count;
+    call->options.memory_count = parser->memory_count;
+    return true;
+}
+
 /* What stands in an `assume` beside the extent of a view that is not there, which argument and dimension that is; NULL:
  * it is about something else. */
 static struct ir_value *find_assumed(const struct interpretation *call, const struct ir_operation *assume, int *index,
@@ -752,9 +766,9 @@ static void assume_extents(struct interpretation *call)
     }
 }
 
-/* The arguments and a first run. */
-static bool start(struct call_parser *parser, const struct host_call *host, const struct ir_function *function,
-                  const int64_t *grid)
+/* The arguments and a first run; variant NULL: a function without wrapper. */
+static bool start(struct call_parser *parser, const struct host_call *host, const struct kernel_variant *variant,
+                  const struct ir_function *function, const int64_t *grid)
 {
     struct interpretation *call = ARENA_NEW(parser->compilation->arena, struct interpretation);
     call->parser = parser;
@@ -776,6 +790,8 @@ static bool start(struct call_parser *parser, const struct host_call *host, cons
     }
     if (parser->grid_follows)
         assume_extents(call);
+    if (variant && !add_scratch(call, host, variant))
+        return false;
     if (parser->entry->reports)
         add_report(call);
     parser->compilation->interpretation = call;
@@ -848,7 +864,7 @@ enum exit_code interpret_begin(struct compilation *compilation)
     for (int d = 0; d < variant->grid_rank; d++)
         if (!host_evaluate(&call, variant->grid[d], &grid[d]))
             return refuse(parser, host_failure(&call, variant->grid[d], "the grid")), EXIT_USAGE;
-    return start(parser, &call, variant->function, grid) ? EXIT_OK : EXIT_SOURCE;
+    return start(parser, &call, variant, variant->function, grid) ? EXIT_OK : EXIT_SOURCE;
 }
 
 /* ---- .tir files ---- */
@@ -902,5 +918,5 @@ enum exit_code interpret_begin_tir(struct compilation *compilation, const struct
     if (!parse_call(parser))
         return EXIT_USAGE;
     struct host_call call = {parser->compilation->arena, parser->entry, parser->arguments, NULL, NULL};
-    return start(parser, &call, function, parser->grid) ? EXIT_OK : EXIT_SOURCE;
+    return start(parser, &call, NULL, function, parser->grid) ? EXIT_OK : EXIT_SOURCE;
 }

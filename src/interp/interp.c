@@ -473,7 +473,7 @@ static void run_instances(struct frame *frame, const struct ir_function *functio
     if (function->level == IR_LEVEL_VALUE)
         between_begin(run);
     for (int64_t n = 0; n < total; n += blocks) {
-        run->instance = run->options->reverse ? total - blocks - n : n;
+        run->instance = run->options->reverse && !function->ordered ? total - blocks - n : n;
         if (blocks > 1)
             run_cluster(run, function, (int)blocks);
         else

@@ -148,8 +148,7 @@ int64_t ir_type_bytes(const struct ir_type *tile);    /* of its elements in memo
     ATTRIBUTE(ROUNDED, "rounded", INT)                \
     ATTRIBUTE(NEAR, "near", INT)                      \
     ATTRIBUTE(DESCENDING, "descending", INT)          \
-    ATTRIBUTE(PLAN, "plan", PLAN)                     \
-    ATTRIBUTE(ASKED, "asked", PLAN)
+    ATTRIBUTE(PLAN, "plan", PLAN)
 enum ir_attribute_key {
 #define ATTRIBUTE(id, text, kind) IR_ATTRIBUTE_##id,
     IR_ATTRIBUTES(ATTRIBUTE)
@@ -426,6 +425,7 @@ struct ir_function {
     /* knobs: bit n of a set: the compiler may choose n; 0: anything */
     uint64_t warps_among, stages_among, raster_among;
     int split_k;          /* knob: programs that share the sums of a loop; 0: chosen */
+    int ordered;          /* 1 + the argument that counts programs: they start in their order; 0: in any */
     int64_t shared_bytes; /* after allocation */
     bool strict_fp;       /* no contraction of a*b+c */
     int next_value_id;

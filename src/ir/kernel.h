@@ -9,9 +9,10 @@
  *
  * Device ABI, the same for CPU and GPU: one flat array of 64-bit slots.  For each parameter in order: a view gives
  * 1 + 2*rank slots (data pointer, extents, strides); a pointer one; a scalar one (its bits, zero-extended).  Keys and
- * structs give none.  Then, where the entry reports, the address of its report. Then one slot a grid dimension (its count), then
- * `program_base`.  Arguments of the IR function are the parameters that have slots, in order.  The linear program
- * number (GPU: blockIdx.x + program_base) counts the first grid name fastest. */
+ * structs give none.  Then the views of its scratch, in order, and where the entry reports, the address of its report.
+ * Then one slot a grid dimension (its count), then `program_base`.  Arguments of the IR function are the parameters that
+ * have slots, the scratch and the report, in order.  The linear program number (GPU: blockIdx.x + program_base, and where
+ * programs are ordered how many have started before) counts the first grid name fastest. */
 #ifndef TILECC_KERNEL_H
 #define TILECC_KERNEL_H
 #include "base/base.h"
@@ -195,6 +196,19 @@ struct kernel_alias {
     int a, b;
 }; /* parameters that may be the same view or disjoint */
 
+/* Memory that a launch has for itself and no caller gives: scratch(state: u64[cdiv(N, B)] = 0).  A packed view, of which
+ * each variant says the extents. */
+struct kernel_scratch {
+    const char *name;
+    enum ir_element element;
+    int rank;
+    bool filled;   /* before each launch, with `fill`; else it holds anything */
+    uint64_t fill; /* the bits of an element */
+    int slot;      /* first slot of the device ABI */
+    struct location at;
+};
+enum { KERNEL_MOST_SCRATCH = 16 }; /* views of an entry, the counter of an ordered one included */
+
 /* ---- instances ---- */
 /* const and tune values, for query and #defines; asked: by -D or --spec */
 struct kernel_knob {
@@ -224,7 +238,8 @@ struct kernel_variant {
     bool special;                              /* of a clause `specialize`, in front of those of automatic facts */
     int grid_rank;
     const struct kernel_expression *grid[IR_MAX_RANK];
-    const int64_t *key_values; /* one a key */
+    const struct kernel_expression **scratch_extents; /* of the entry's scratch, one view's behind the other's */
+    const int64_t *key_values;                        /* one a key */
     VECTOR(struct kernel_knob) knobs;
     struct ir_module *module;     /* holds function and what it calls */
     struct ir_function *function; /* Value level as lowered; passes work on it in place */
@@ -268,7 +283,9 @@ struct kernel_entry {
     VECTOR(const struct kernel_expression *) requirements;
     VECTOR(struct kernel_alias) aliases;
     VECTOR(const char *) grid_names;
-    /* it prints, or --checks: behind the parameters' slots stands the address of a report */
+    VECTOR(struct kernel_scratch) scratch;
+    bool ordered; /* instances start in the order of their numbers; the last scratch counts those that have */
+    /* it prints, or --checks: behind the slots of parameters and scratch stands the address of a report */
     bool reports;
     VECTOR(struct kernel_check) checks; /* of all variants */
     VECTOR(struct kernel_print) prints;

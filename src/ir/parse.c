@@ -758,6 +758,8 @@ static void parse_clauses(struct parser *parser, struct ir_function *function)
             function->cluster = bracketed(parser, 0, 16);
         else if (parser_accept(parser, "split_k"))
             function->split_k = bracketed(parser, 0, INT16_MAX);
+        else if (parser_accept(parser, "ordered"))
+            function->ordered = bracketed(parser, 1, INT16_MAX);
         else if (parser_accept(parser, "shared"))
             function->shared_bytes = bracketed(parser, 0, INT32_MAX);
         else if (parser_accept(parser, "strict_fp"))

@@ -320,6 +320,17 @@ static LLVMValueRef grid_codes(struct descriptor *d, const struct kernel_variant
     return array(d, &codes, "grid", false);
 }
 
+static LLVMValueRef scratch_codes(struct descriptor *d, const struct kernel_variant *variant)
+{
+    struct values codes = {0};
+    int count = 0;
+    for (int i = 0; i < d->entry->scratch.count; i++)
+        count += d->entry->scratch.data[i].rank;
+    for (int i = 0; i < count; i++)
+        add_word(d, &codes, (uint32_t)host_code_add(&d->code, variant->scratch_extents[i]));
+    return array(d, &codes, "scratch", false);
+}
+
 static int count_slots(const struct kernel_entry *entry)
 {
     int slots = 0;
@@ -327,6 +338,8 @@ static int count_slots(const struct kernel_entry *entry)
         const struct kernel_parameter *parameter = &entry->parameters.data[i];
         slots += parameter->slot < 0 ? 0 : parameter->kind == KERNEL_VIEW ? 1 + 2 * parameter->rank : 1;
     }
+    for (int i = 0; i < entry->scratch.count; i++)
+        slots += 1 + 2 * entry->scratch.data[i].rank;
     return slots + entry->reports;
 }
 
@@ -350,7 +363,7 @@ static LLVMValueRef describe_map(struct descriptor *d, const struct tensor_map *
         add_byte(d, &fields, i < map->rank ? (uint32_t)map->dimension[i] : 0);
         add_word(d, &box, i < map->rank ? (uint32_t)map->box[i] : 0);
     }
-    add_byte(d, &fields, map->part >= 0);
+    add_byte(d, &fields, 0);
     for (int i = 0; i < TILE_RT_MAP_RANK; i++)
         add(d, &fields, box.data[i]);
     return structure(d, &fields, sizeof(struct tile_rt_map));
@@ -394,6 +407,7 @@ static LLVMValueRef describe_variant(struct descriptor *d, const struct kernel_v
     add_number(d, &fields, (int64_t)mask);
     add(d, &fields, number_array(d, variant->key_values, d->entry->keys.count, "keys"));
     add(d, &fields, grid_codes(d, variant));
+    add(d, &fields, scratch_codes(d, variant));
     add(d, &fields, state);
     add(d, &fields, cpu ? LLVMGetNamedFunction(b->module, cpu->symbol) : nothing);
     add(d, &fields, cpu ? nothing : ptx ? b->texts[gpu->image] : b->images[gpu->image]);
@@ -513,6 +527,24 @@ static void list_aliases(struct descriptor *d, struct values *aliases)
     }
 }
 
+static LLVMValueRef scratch_array(struct descriptor *d)
+{
+    struct values all = {0};
+    for (int i = 0; i < d->entry->scratch.count; i++) {
+        const struct kernel_scratch *scratch = &d->entry->scratch.data[i];
+        struct values fields = {0};
+        add_text(d, &fields, scratch->name);
+        add_byte(d, &fields, type_number(scratch->element, false));
+        add_byte(d, &fields, (uint32_t)scratch->rank);
+        add_byte(d, &fields, scratch->filled);
+        add_byte(d, &fields, 0);
+        add_word(d, &fields, (uint32_t)scratch->slot);
+        add_number(d, &fields, (int64_t)scratch->fill);
+        add(d, &all, structure(d, &fields, sizeof(struct tile_rt_scratch)));
+    }
+    return array(d, &all, "scratch_views", true);
+}
+
 /* With `%%` for `%`. */
 static const char *doubled(struct descriptor *d, const char *text)
 {
@@ -603,6 +635,8 @@ LLVMValueRef host_descriptor(struct host_builder *builder, const struct kernel_e
     add_word(&d, &fields, entry->reports);
     add_word(&d, &fields, (uint32_t)entry->checks.count);
     add_word(&d, &fields, (uint32_t)entry->prints.count);
+    add_word(&d, &fields, (uint32_t)entry->scratch.count);
+    add_word(&d, &fields, entry->ordered);
     add_word(&d, &fields, 0);
     add_text(&d, &fields, entry->symbol);
     add(&d, &fields, array(&d, &parameters, "parameters", true));
@@ -611,6 +645,7 @@ LLVMValueRef host_descriptor(struct host_builder *builder, const struct kernel_e
     add(&d, &fields, array(&d, &checks, "checks", true));
     add(&d, &fields, array(&d, &d.fact_values, "facts", true));
     add(&d, &fields, array(&d, &aliases, "aliases", false));
+    add(&d, &fields, scratch_array(&d));
     add(&d, &fields, array(&d, &targets, "targets", true));
     add(&d, &fields, array(&d, &words, "code", false));
     add(&d, &fields, report_texts(&d));

@@ -348,7 +348,9 @@ static void texts(void)
     for (int status = -1; status <= TILE_ERR_ENVIRONMENT + 1; status++)
         EXPECT(tile_strerror(status) != NULL && tile_strerror(status)[0] != 0);
     EXPECT_STATUS(tile_set_workspace(TILE_CPU, NULL, 8), TILE_ERR_ARG, "tile_set_workspace");
-    EXPECT_STATUS(tile_set_workspace(TILE_CPU, halves, 8), TILE_OK, "");
+    uintptr_t whole = ((uintptr_t)halves + 255) / 256 * 256;
+    EXPECT_STATUS(tile_set_workspace(TILE_CPU, (void *)(whole + 128), 8), TILE_ERR_ARG, "not a multiple of 256");
+    EXPECT_STATUS(tile_set_workspace(TILE_CPU, (void *)whole, 8), TILE_OK, "");
 }
 
 /* Views that overlap by enumeration, against the run time's answer; one may have elements of two halves. */

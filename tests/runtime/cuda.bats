@@ -15,7 +15,7 @@ setup_file() {
         mkdir "objects-$sanitizer"
         (cd "objects-$sanitizer" && ${CC:-cc} -std=c99 -g -O1 -fsanitize="$sanitizer" -fno-sanitize-recover=all -c \
             "$SRCDIR"/runtime-stub/*.c)
-        for program in cuda_cases map_cases launch_cases arguments_test pool_test; do
+        for program in cuda_cases map_cases launch_cases workspace_cases arguments_test pool_test; do
             [ "$program-$sanitizer" != arguments_test-thread ] || continue
             ${CC:-cc} "${strict[@]}" -fsanitize="$sanitizer" -fno-sanitize-recover=all -I"$SRCDIR/runtime-stub" \
                 "$here/$program.c" "objects-$sanitizer"/*.o -o "$program-$sanitizer" -ldl -lpthread -lm
@@ -47,6 +47,12 @@ cases() { # group
 @test "a named variant, launch options, records of launches" {
     for sanitizer in address,undefined thread; do
         for group in none new old; do LD_LIBRARY_PATH="$PWD/$group" "./launch_cases-$sanitizer" "$group"; done
+    done
+}
+
+@test "memory of a launch: from the program, from a pool, from malloc; filled" {
+    for sanitizer in address,undefined thread; do
+        for group in none new old; do LD_LIBRARY_PATH="$PWD/$group" "./workspace_cases-$sanitizer" "$group"; done
     done
 }
 

@@ -198,6 +198,81 @@ int cuMemHostGetDevicePointer_v2(uint64_t *there, void *memory, unsigned flags)
     END;
 }
 
+/* Memory of the device is the host's, and what is done on a stream is done at once. */
+static int in_context(const struct fake_stream *stream)
+{
+    struct fake_context *context = stream ? stream->context : current[depth];
+    return context == NULL || current[depth] != context ? 201 : context->destroyed ? 709 : 0;
+}
+#define MEMSET(name, type)                                           \
+    int name(uint64_t to, type value, size_t count, void *stream)    \
+    {                                                                \
+        BEGIN;                                                       \
+        if (result == 0)                                             \
+            result = in_context(stream);                             \
+        for (size_t i = 0; result == 0 && i < count; i++)            \
+            memcpy((type *)(uintptr_t)to + i, &value, sizeof value); \
+        END;                                                         \
+    }
+MEMSET(cuMemsetD8Async, unsigned char)
+MEMSET(cuMemsetD16Async, unsigned short)
+MEMSET(cuMemsetD32Async, unsigned)
+int cuMemsetD2D32Async(uint64_t to, size_t pitch, unsigned value, size_t width, size_t height, void *stream)
+{
+    BEGIN;
+    if (result == 0)
+        result = in_context(stream);
+    for (size_t row = 0; result == 0 && row < height; row++)
+        for (size_t i = 0; i < width; i++)
+            memcpy((unsigned *)(uintptr_t)(to + row * pitch) + i, &value, sizeof value);
+    END;
+}
+#ifndef FAKE_OLD
+int cuMemPoolCreate(void **pool, const int *properties)
+{
+    BEGIN;
+    if (result == 0)
+        result = forbidden();
+    if (result == 0 && (properties[0] != 1 || properties[2] != 1 || properties[3] >= FAKE_DEVICES))
+        result = 1;
+    state.pools += result == 0;
+    *pool = &state.pools;
+    END;
+}
+int cuMemPoolSetAttribute(void *pool, int attribute, const uint64_t *value)
+{
+    BEGIN;
+    if (pool != &state.pools || attribute != 4 || *value != UINT64_MAX)
+        result = 1;
+    END;
+}
+int cuMemAllocFromPoolAsync(uint64_t *memory, size_t bytes, void *pool, void *stream)
+{
+    BEGIN;
+    void *data = NULL;
+    if (result == 0)
+        result = pool != &state.pools || bytes == 0 ? 1 : in_context(stream);
+    if (result == 0 && posix_memalign(&data, 256, bytes) != 0)
+        result = 2;
+    if (result == 0)
+        memset(data, 0xa5, bytes);
+    if (result == 0 && state.memories < 16)
+        state.memory[state.memories] = data;
+    state.memories += result == 0;
+    *memory = (uint64_t)(uintptr_t)data;
+    END;
+}
+int cuMemFreeAsync(uint64_t memory, void *stream)
+{
+    BEGIN;
+    (void)memory;
+    if (result == 0)
+        result = in_context(stream);
+    state.freed += result == 0;
+    END;
+}
+#endif
+
 int cuModuleLoadData(void **module, const void *image)
 {
     BEGIN;

@@ -5,7 +5,7 @@
 #define FAKE_CUDA_H
 #include <stdint.h>
 
-enum { FAKE_FUNCTIONS = 48, FAKE_SLOTS = 64, FAKE_DEVICES = 2, FAKE_MAPS = 4, FAKE_ENCODES = 16 };
+enum { FAKE_FUNCTIONS = 64, FAKE_SLOTS = 64, FAKE_DEVICES = 2, FAKE_MAPS = 4, FAKE_ENCODES = 16 };
 
 /* A context and a stream are pointers to these. */
 struct fake_context {
@@ -59,6 +59,8 @@ struct fake_cuda {
     uint64_t report; /* what each launch writes there, unless 0 */
     int slot_count;  /* how many slots a kernel's parameters have */
     struct fake_context primary[FAKE_DEVICES];
+    int pools, memories, freed; /* how many were made, and given back */
+    void *memory[16];           /* the first ones; what they held stays to be looked at */
 };
 /* Exported by the library. */
 struct fake_cuda *fake_cuda(void);

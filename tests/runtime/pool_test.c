@@ -291,12 +291,46 @@ static void float_state(void)
     free(record.map);
 }
 
+/* Each program waits for the one in front of it, which only one that has started may be. */
+static void wait_in_turn(const uint64_t *slots, int64_t begin, int64_t end, void *scratch)
+{
+    int64_t *turn = (int64_t *)(uintptr_t)slots[0];
+    (void)scratch;
+    for (int64_t i = begin; i < end; i++) {
+        while (__atomic_load_n(turn, __ATOMIC_ACQUIRE) != i)
+            continue;
+        __atomic_store_n(turn, i + 1, __ATOMIC_RELEASE);
+    }
+}
+static void ordered_rounds(const char *threads, int rounds)
+{
+    static const struct tile_rt_variant turns[] = {{.grid = grid, .function = wait_in_turn, .text = ""}};
+    static const struct tile_rt_target turn_targets[] = {
+        {"cpu-baseline", TILE_RT_TARGET_cpu, TILE_RT_ISA_baseline, 0, 1, turns}};
+    struct tile_rt_kernel taking = kernel;
+    taking.targets = turn_targets;
+    taking.ordered = 1;
+    setenv("TILE_CPU_THREADS", threads, 1);
+    for (int round = 0; round < rounds; round++) {
+        int64_t turn = 0, n = round % 7 == 0 ? 20000 : 1 + round * 37 % 300;
+        uint64_t address = (uintptr_t)&turn;
+        const void *arguments[2];
+        arguments[0] = &address;
+        arguments[1] = &n;
+        EXPECT_STATUS(tile_rt_launch(&taking, TILE_CPU, arguments), TILE_OK, "");
+        EXPECT(turn == n);
+    }
+}
+static void ordered(void) { ordered_rounds("2", 60); }
+static void ordered_alone(void) { ordered_rounds("1", 10); }
+static void ordered_crowded(void) { ordered_rounds("32", 10); }
+
 int main(int count, char **arguments)
 {
     static const struct test_case cases[] = {
-        CASE(sizes),       CASE(one_thread),   CASE(many_threads), CASE(bursts),
-        CASE(after_sleep), CASE(many_callers), CASE(fork_before),  CASE(fork_after),
-        CASE(errno_kept),  CASE(signals),      CASE(float_state),  CASE(short_lived_threads),
+        CASE(sizes),        CASE(one_thread),          CASE(many_threads), CASE(bursts),        CASE(after_sleep),
+        CASE(many_callers), CASE(fork_before),         CASE(fork_after),   CASE(errno_kept),    CASE(signals),
+        CASE(float_state),  CASE(short_lived_threads), CASE(ordered),      CASE(ordered_alone), CASE(ordered_crowded),
     };
     return run_cases(cases, (int)(sizeof cases / sizeof cases[0]), count > 1 ? arguments[1] : NULL);
 }

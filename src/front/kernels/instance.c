@@ -343,6 +343,8 @@ bool variant_build(struct variant_plan *plan, struct kernel_variant *variant)
         values[i] = key_number(plan->keys[i]);
     *variant = (struct kernel_variant){.target = plan->target, .key_values = values, .label = plan->label};
     bool good = fill_grid(&e, plan, variant);
+    good = scratch_measure(&e, plan) && good;
+    variant->scratch_extents = plan->scratch_extents;
     variant->predicate = predicate(&e, plan);
     variant->special = plan->facts.special >= 0;
     fill_knobs(plan, variant);

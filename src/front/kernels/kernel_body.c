@@ -200,6 +200,41 @@ static void make_arguments(struct body *b)
             make_member(b, i);
 }
 
+/* Behind the parameters of the source: packed views of what the launch has for itself. */
+static void make_scratch(struct body *b)
+{
+    struct elaborator *e = b->e;
+    const struct kernel_entry *entry = b->plan->entry->entry;
+    const struct kernel_plan *kernel = b->plan->entry->kernel;
+    const struct kernel_expression **extent = b->plan->scratch_extents;
+    for (int i = 0; i < entry->scratch.count; i++) {
+        const struct kernel_scratch *scratch = &entry->scratch.data[i];
+        struct ir_type type = {
+            .kind = IR_VIEW, .element = scratch->element, .rank = scratch->rank, .writable = true, .readable = true};
+        int64_t stride = 1;
+        for (int d = scratch->rank - 1; d >= 0; d--) {
+            bool known = extent[d]->op == KERNEL_HOST_CONSTANT;
+            type.extent[d] = known ? extent[d]->number : IR_DYNAMIC;
+            type.stride[d] = stride;
+            if (stride != IR_DYNAMIC)
+                stride = known ? stride * int64_max(extent[d]->number, 1) : IR_DYNAMIC;
+        }
+        extent += scratch->rank;
+        struct ir_value *run = ir_block_argument(e->function->body, ir_type_intern(e->context, &type), scratch->name);
+        const struct ir_argument_fact fact = {
+            .base_alignment = 16, .restricted = true, .extent_limit = (int64_t)1 << 31};
+        vector_push(e->arena, &e->function->facts, fact);
+        if (i == kernel->scratch.count) { /* behind those of the source: what counts the programs */
+            e->function->ordered = 1 + run->index;
+            continue;
+        }
+        struct view_value *view = ARENA_NEW(e->arena, struct view_value);
+        *view = (struct view_value){.run = run, .number = run->index, .rank = scratch->rank, .name = scratch->name};
+        scope_bind(e, BINDING_PARAMETER, kernel->scratch.data[i]->name,
+                   (struct value){.kind = VALUE_VIEW, .at = scratch->at, .view = view});
+    }
+}
+
 /* The argument behind those of the source: where failing checks are written. */
 static void make_report(struct body *b)
 {
@@ -427,6 +462,7 @@ struct ir_function *body_build(struct variant_plan *plan, struct ir_module *modu
     scope_push(&e, true);
     bind_compile_time(&b);
     make_arguments(&b);
+    make_scratch(&b);
     make_report(&b);
     bind_names(&b);
     assume_facts(&b);

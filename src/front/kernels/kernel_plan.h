@@ -79,7 +79,8 @@ struct kernel_plan {
     struct file_scope *file;
     const struct ast_declaration *declaration;
     VECTOR(struct row) rows;
-    VECTOR(const struct ast_item *) grid;
+    VECTOR(const struct ast_item *) grid, scratch; /* items whose form is right */
+    const struct ast_item *ordered;                /* the dimension of the grid that says so, or NULL */
     VECTOR(struct condition) requirements;
     VECTOR(struct special) specials;
     struct tuning tuning;
@@ -112,6 +113,7 @@ struct variant_plan {
     struct value *tuned; /* one a knob */
     uint64_t *among;     /* see knobs_choose */
     struct facts facts;
+    const struct kernel_expression **scratch_extents; /* as of struct kernel_variant */
     const char *label;
     int number;
 };
@@ -142,6 +144,10 @@ void entry_host_scope(struct elaborator *e, const struct entry_plan *plan, const
 int facts_list(struct elaborator *e, const struct entry_plan *plan, bool cpu, struct facts **facts);
 const char *variant_label(const struct variant_plan *plan); /* "softmax<f16>[B=1024] sm_90a aligned" */
 bool variant_build(struct variant_plan *plan, struct kernel_variant *variant);
+/* Of the clause `scratch`: the items of the plan; what the entry says of them; the extents that a variant has. */
+void scratch_read(struct kernel_plan *plan, const struct ast_clause *clause);
+bool scratch_describe(struct elaborator *e, struct entry_plan *plan);
+bool scratch_measure(struct elaborator *e, struct variant_plan *plan);
 /* The IR function of a variant; NULL: reported. */
 struct ir_function *body_build(struct variant_plan *plan, struct ir_module *module, const char *name);
 const struct kernel_enum *describe_enumeration(struct front *front, const struct enumeration *enumeration);

@@ -48,13 +48,16 @@ static void read_grid(struct kernel_plan *plan, const struct ast_clause *clause)
 {
     for (int i = 0; i < clause->items.count; i++) {
         const struct ast_item *item = clause->items.data[i];
-        if (item->qualifier.text && strcmp(item->qualifier.text, "ordered") == 0)
-            clause_error(plan, DIAGNOSTIC_E0908, item->at, "`ordered` grids are not there yet");
-        else if (item->qualifier.text || item->kind != ITEM_DOMAIN || item->domain->kind != DOMAIN_EXPRESSION)
+        bool ordered = item->qualifier.text && strcmp(item->qualifier.text, "ordered") == 0;
+        if ((item->qualifier.text && !ordered) || item->kind != ITEM_DOMAIN ||
+            item->domain->kind != DOMAIN_EXPRESSION) {
             clause_error(plan, DIAGNOSTIC_E0401, item->at,
-                         "an item of `grid` is `name: count`, as in `grid(b: cdiv(N, B))`");
-        else
-            vector_push(plan->front->arena, &plan->grid, item);
+                         "an item of `grid` is `name: count`, as in `grid(b: cdiv(N, B))`, or `ordered name: count`");
+            continue;
+        }
+        vector_push(plan->front->arena, &plan->grid, item);
+        if (ordered)
+            plan->ordered = item;
     }
     if (plan->grid.count > IR_MAX_RANK) {
         clause_error(plan, DIAGNOSTIC_E0401, clause->at, "a grid has at most 8 dimensions");
@@ -112,9 +115,7 @@ static void read_clauses(struct kernel_plan *plan, struct elaborator *e)
         case CLAUSE_REQUIRES:
         case CLAUSE_SPECIALIZE: read_conditions(plan, clause); break;
         case CLAUSE_ALIAS: read_alias(plan, clause); break;
-        case CLAUSE_SCRATCH:
-            clause_error(plan, DIAGNOSTIC_E0907, clause->at, "the clause `scratch` is not there yet");
-            break;
+        case CLAUSE_SCRATCH: scratch_read(plan, clause); break;
         case CLAUSE_TUNE:
         case CLAUSE_ON: break; /* knobs.c */
         }
@@ -141,6 +142,21 @@ static void read_generics(struct kernel_plan *plan, struct elaborator *e)
     }
 }
 
+/* Knobs that would let programs run in another order, or several of them in one block. */
+static void check_order(struct kernel_plan *plan)
+{
+    static const char *const against[] = {"persistent", "raster", "cluster", "split_k"};
+    for (int i = 0; plan->ordered && i < plan->tuning.count; i++)
+        for (size_t k = 0; k < sizeof against / sizeof *against; k++) {
+            if (strcmp(plan->tuning.data[i].name, against[k]) != 0)
+                continue;
+            struct diagnostic *d = diag_report(
+                plan->front->diagnostics, DIAGNOSTIC_E0419, plan->tuning.data[i].at,
+                "instances of an `ordered` grid start one by one, in their order: there is no `%s`", against[k]);
+            diag_note(plan->front->diagnostics, d, plan->ordered->at, "the grid is `ordered` here");
+        }
+}
+
 bool plan_has_choices(const struct kernel_plan *plan) { return plan->rows.count || plan->specials.count; }
 
 bool plan_read(struct kernel_plan *plan)
@@ -151,6 +167,7 @@ bool plan_read(struct kernel_plan *plan)
     read_generics(plan, &e);
     read_clauses(plan, &e);
     knobs_declare(&e, plan->declaration, &plan->tuning);
+    check_order(plan);
     for (int i = 0; i < plan->tuning.count && !plan->declaration->broken; i++)
         if (strcmp(plan->tuning.data[i].name, "split_k") == 0)
             split_check(&e, plan->declaration, plan->tuning.data[i].at);
@@ -708,6 +725,10 @@ static void assign_slots(struct entry_plan *plan)
         p->slot = slot;
         slot += p->kind == KERNEL_VIEW ? 1 + 2 * p->rank : 1;
     }
+    for (int i = 0; i < plan->entry->scratch.count; i++) {
+        plan->entry->scratch.data[i].slot = slot;
+        slot += 1 + 2 * plan->entry->scratch.data[i].rank;
+    }
     const struct front_options *options = plan->kernel->front->options;
     plan->entry->reports = options->check_asserts || options->check_assumes || kernel_prints(plan->kernel);
     plan->entry->slots = slot + plan->entry->reports + plan->kernel->grid.count + 1;
@@ -747,6 +768,7 @@ bool entry_build(struct entry_plan *plan, bool *dropped)
     for (int i = 0; i < kernel->rows.count && good; i++)
         good = evaluate_least(&e, plan, i);
     good = good && evaluate_requirements(&e, plan, dropped);
+    good = scratch_describe(&e, plan) && good;
     for (int i = 0; i < kernel->aliases.count; i++)
         vector_push(front->arena, &plan->entry->aliases, kernel->aliases.data[i]);
     for (int i = 0; i < kernel->grid.count; i++)

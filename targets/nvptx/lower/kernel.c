@@ -336,6 +336,29 @@ static void wait_for_neighbour(struct lowering *l)
         ptx_emit(l, PTX_GRID_WAIT, l->nothing, NULL, 0, NULL);
 }
 
+/* Blocks start in any order, but what they count in the order in which they do: so the count is the number of the
+ * program, and all with smaller numbers have started.  One thread counts, and tells the others through a word of shared
+ * memory behind what has its place there; when all have read it, operations without a place may use it. */
+static void count_program(struct lowering *l)
+{
+    LLVMBuilderRef b = l->builder;
+    int64_t start = (l->shared_need + 127) / 128 * 128;
+    const struct ir_value *started = l->function->body->arguments.data[l->function->ordered - 1];
+    LLVMBasicBlockRef count = value_block(l, "count"), counted = value_block(l, "counted");
+    LLVMBuildCondBr(b, coordinate_first_thread(l), count, counted);
+    LLVMPositionBuilderAtEnd(b, count);
+    const char *words[4] = {"gpu", "add.u64", "l", "l"};
+    LLVMValueRef arguments[4] = {value_i1(l, true), value_of(l, started)->view->data, value_i64(l, 1), value_i64(l, 0)};
+    LLVMValueRef before = ptx_emit(l, PTX_ATOM, l->i64, arguments, 4, words);
+    shared_store(l, IR_U64, before, shared_address(l, start, NULL), 8);
+    LLVMBuildBr(b, counted);
+    LLVMPositionBuilderAtEnd(b, counted);
+    ptx_barrier(l);
+    l->program = shared_load(l, IR_U64, shared_address(l, start, NULL), 8);
+    l->shared_need = start + 8;
+    ptx_barrier(l);
+}
+
 bool nvptx_lower(struct lowering *l)
 {
     int errors = l->options->diagnostics->errors;
@@ -355,6 +378,8 @@ bool nvptx_lower(struct lowering *l)
     facts_open(l);
     prologue(l);
     wait_for_neighbour(l);
+    if (l->function->ordered)
+        count_program(l);
     lower_block(l, l->function->body);
     LLVMBuildRetVoid(l->builder);
     LLVMBuildBr(l->entry, body);

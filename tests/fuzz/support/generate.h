@@ -29,7 +29,8 @@ enum fuzz_content {
     FUZZ_SMALL_INTEGERS,
     FUZZ_WILD, /* any bits: NaN, inf, -0, subnormals */
     FUZZ_POISON,
-    FUZZ_REPORT /* a pointer to a report with room for what is printed (ir/kernel.h) */
+    FUZZ_REPORT, /* a pointer to a report with room for what is printed (ir/kernel.h) */
+    FUZZ_SCRATCH /* every element is `bits`; what is left there is nobody's */
 };
 struct fuzz_argument {
     const struct ir_type *type;

@@ -44,7 +44,9 @@ static void fill_window(const struct fuzz_argument *argument, struct random *ran
     for (int64_t i = 0; i < elements; i++) {
         uint64_t bits = random_next(random);
         int largest = element == IR_F8E5M2 ? 4 : 8;
-        if (element == IR_BOOL)
+        if (argument->content == FUZZ_SCRATCH)
+            bits = argument->bits;
+        else if (element == IR_BOOL)
             bits &= 1;
         else if (element == IR_POINTER)
             bits = 0;
@@ -107,8 +109,8 @@ struct fuzz_memory *fuzz_memory_create(const struct fuzz_program *program)
             die("no memory");
         fill(argument, out->data);
         memory->mapped[memory->count] = argument->windows ? size : 0;
-        memory->memories[memory->count++] = (struct interp_memory){out->data, size, NULL,
-                                                                   !argument->output && !argument->atomic, "view"};
+        bool read_only = !argument->output && !argument->atomic && argument->content != FUZZ_SCRATCH;
+        memory->memories[memory->count++] = (struct interp_memory){out->data, size, NULL, read_only, "view"};
     }
     return memory;
 }
@@ -201,7 +203,8 @@ bool fuzz_near(const struct fuzz_program *program, const struct fuzz_memory *a, 
         const struct fuzz_argument *argument = &program->arguments[i];
         const unsigned char *x = a->arguments[i].data, *y = b->arguments[i].data;
         int64_t first[FUZZ_MOST_WINDOWS], elements, k = 0;
-        int windows = x && !argument->alias ? fuzz_windows(argument, first, &elements) : 0;
+        bool counts = x && !argument->alias && argument->content != FUZZ_SCRATCH;
+        int windows = counts ? fuzz_windows(argument, first, &elements) : 0;
         for (int w = 0; w < windows; w++) {
             if (same_argument(argument, x, y, first[w], elements, tolerance, &k))
                 continue;

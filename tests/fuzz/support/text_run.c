@@ -103,6 +103,34 @@ static void set_argument(const struct kernel_parameter *p, const struct host_arg
     }
 }
 
+/* Memory that the run time gives; false: too many arguments. */
+static bool add_scratch(const struct host_call *call, const struct kernel_variant *variant,
+                        struct fuzz_program *program)
+{
+    const struct kernel_expression **extent = variant->scratch_extents;
+    for (int i = 0; i < call->entry->scratch.count; i++) {
+        const struct kernel_scratch *scratch = &call->entry->scratch.data[i];
+        if (program->argument_count == FUZZ_MAX_ARGUMENTS)
+            return false;
+        struct fuzz_argument *argument = &program->arguments[program->argument_count];
+        *argument = (struct fuzz_argument){
+            .type = program->function->body->arguments.data[program->argument_count++]->type,
+            .content = scratch->filled ? FUZZ_SCRATCH : FUZZ_POISON,
+            .atomic = true,
+            .bits = scratch->fill,
+            .block = 1,
+            .elements = 1};
+        for (int d = 0; d < scratch->rank; d++, extent++)
+            if (!host_evaluate(call, *extent, &argument->extent[d]) || argument->extent[d] > 1 << 20)
+                return false;
+        for (int d = scratch->rank - 1; d >= 0; d--) {
+            argument->stride[d] = argument->elements;
+            argument->elements *= int64_max(1, argument->extent[d]);
+        }
+    }
+    return true;
+}
+
 /* The variant as a program; NULL: its facts do not hold for these arguments. */
 static struct fuzz_program *make_program(const struct host_call *call, const struct kernel_variant *variant,
                                          uint64_t seed, struct arena *arena)
@@ -133,6 +161,8 @@ static struct fuzz_program *make_program(const struct host_call *call, const str
         set_argument(p, &call->arguments[i], type, seed * 31 + (uint64_t)i,
                      &program->arguments[program->argument_count++]);
     }
+    if (!add_scratch(call, variant, program))
+        return NULL;
     if (entry->reports && program->argument_count < FUZZ_MAX_ARGUMENTS) {
         const struct ir_type *type = program->function->body->arguments.data[program->argument_count]->type;
         program->arguments[program->argument_count++] = (struct fuzz_argument){
