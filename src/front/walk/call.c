@@ -397,7 +397,7 @@ static bool bind_constant(struct matching *m, const struct ast_parameter *p, str
     struct elaborator *e = m->e;
     if (value_is_error(v))
         return false;
-    if (!value_is_constant(v)) {
+    if (!value_is_constant(v) && (v.kind != VALUE_FUNCTION || p->domain)) {
         front_report(e, DIAGNOSTIC_E0501, v.at,
                      "parameter `%s` of `%s` is `const`: its value must be known when compiling", p->name.text,
                      m->declaration->name.text);
@@ -855,7 +855,8 @@ struct value call_function(struct elaborator *e, struct global *function, const 
         }
         given[at] = true;
         arguments[at] = elaborate(e, a->value);
-        if (d->parameters.data[at]->direction == DIRECTION_NONE && arguments[at].kind != VALUE_TYPE)
+        bool function_itself = d->parameters.data[at]->is_const && arguments[at].kind == VALUE_FUNCTION;
+        if (d->parameters.data[at]->direction == DIRECTION_NONE && arguments[at].kind != VALUE_TYPE && !function_itself)
             arguments[at] = arguments[at].kind == VALUE_VIEW ? refuse_view(e, d->parameters.data[at], arguments[at])
                                                              : value_read(e, arguments[at]);
         if (value_is_error(arguments[at]))
