@@ -78,6 +78,7 @@ const struct pass_row pass_rows[] = {
     ROW(split_stores,       MACHINE,  GPU_12),
     ROW(prefetch_loads,     MACHINE,  GPU_12),  /* the loads that no copy has taken, in the registers that are left */
     ROW(dce,                MACHINE,  GPU_12),
+    ROW(lift_loads,         MACHINE,  GPU_12),  /* those that stand where the source has them */
     ROW(split_wide_tiles,   MACHINE,  GPU_12),  /* no cse behind it: it computes again on purpose */
     ROW(dce,                MACHINE,  GPU_12),
 

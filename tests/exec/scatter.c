@@ -104,7 +104,7 @@ static void run_masked(struct exec_case *c)
 }
 
 /* Philox4x32-10, first word; counter (lo, hi, 0, 0). */
-static uint32_t philox(uint64_t seed, uint64_t counter)
+static uint32_t philox(uint64_t seed, uint64_t counter, int word)
 {
     uint32_t w[4] = {(uint32_t)counter, (uint32_t)(counter >> 32), 0, 0}, k0 = (uint32_t)seed,
              k1 = (uint32_t)(seed >> 32);
@@ -116,7 +116,7 @@ static uint32_t philox(uint64_t seed, uint64_t counter)
         k0 += 0x9E3779B9u;
         k1 += 0xBB67AE85u;
     }
-    return w[0];
+    return w[word];
 }
 
 static void run_random(struct exec_case *c)
@@ -128,8 +128,28 @@ static void run_random(struct exec_case *c)
     EXEC_BIND(vy, y);
     exec_called(c, scatter_random(c->stream, &vy, seed));
     for (int64_t i = 0; i < n; i++)
-        exec_expect_int(c, y, i, philox(seed, (uint64_t)i));
+        exec_expect_int(c, y, i, philox(seed, (uint64_t)i, 0));
 }
+
+#define DROPPED(type, TYPE, divisor)                                                                          \
+    static void run_dropped_##type(struct exec_case *c)                                                       \
+    {                                                                                                         \
+        int64_t n = c->extent[0];                                                                             \
+        uint64_t seed = UINT64_C(0xfedcba9876543210);                                                         \
+        struct exec_tensor *x = exec_input(c, EXEC_##TYPE, ONE(n)), *y = exec_output(c, EXEC_##TYPE, ONE(n)); \
+        struct tile_##type##_1 vx, vy;                                                                        \
+        EXEC_BIND(vx, x);                                                                                     \
+        EXEC_BIND(vy, y);                                                                                     \
+        exec_called(c, scatter_dropped_##type(c->stream, &vx, &vy, 1 - divisor, seed));                       \
+        for (int64_t i = 0; i < n; i++) {                                                                     \
+            uint32_t word = philox(seed, (uint64_t)i / 4, (int)(i % 4));                                      \
+            float number = (float)(word >> 31 ? ~word : word) * 4.6566127342e-10f;                            \
+            float kept = (float)exec_before(x, i) / (1 - (1 - divisor));                                      \
+            exec_expect(c, y, i, number >= 1 - divisor ? exec_round(EXEC_##TYPE, (double)kept) : 0, 0);       \
+        }                                                                                                     \
+    }
+DROPPED(f32, F32, 0.7f)
+DROPPED(bf16, BF16, 0.9f)
 
 static const struct exec_test tests[] = {
     {"gather_f32", run_gather_f32, 3, {20, 50, 40}, 0},
@@ -140,6 +160,8 @@ static const struct exec_test tests[] = {
     {"back", run_back, 1, {1}, 0},
     {"masked", run_masked, 1, {300}, 0},
     {"random", run_random, 1, {300}, 0},
+    {"dropped_f32", run_dropped_f32, 1, {9000}, 0},
+    {"dropped_bf16", run_dropped_bf16, 1, {9000}, 0},
 };
 
 int main(int count, char **arguments) { return exec_main(count, arguments, tests, sizeof tests / sizeof *tests); }

@@ -11,12 +11,15 @@
 
 enum { COUNT = 512, TIE_RUNS = 48 };
 
-/* What is stored is %e, a cast of %d or %d itself. */
+/* What is stored is %d, its cast %e, or %h, the cast of what is %d where the number is positive. */
 static const char program[] =
     "kernel @divide(%%x: view<f32, [512], [1], in>, %%s: view<f32, [1], [1], in>, %%q: view<%s, [512], [1], out>)\n"
     "    grid(1) warps(1) {\n    %%zero = constant value(0) : index\n    %%o = constant value(0.0) : f32\n"
     "    %%a = load %%x[%%zero +: 512], %%o : f32[512]\n    %%b = load %%s[%%zero], %%o : f32\n"
     "    %%c = splat %%b : f32[512]\n    %%d = div %%a, %%c : f32[512]\n    %%e = cast %%d : bf16[512]\n"
+    "    %%z = constant value(0.0) : f32[512]\n    %%y = constant value(1.5) : f32[512]\n"
+    "    %%f = compare predicate(gt) %%a, %%z : bool[512]\n    %%g = select %%f, %%d, %%y : f32[512]\n"
+    "    %%h = cast %%g : bf16[512]\n"
     "    store %%q[%%zero +: 512], %%%c\n    return\n}\n";
 
 static const float divisors[] = {3,         -3,        1,        -1,        0.1f,       -7e5f,    0x1.fffffep0f,
@@ -39,7 +42,7 @@ enum {
 struct data {
     float x[COUNT], s, q[COUNT];
     uint16_t half[COUNT];
-    bool is_half;
+    bool is_half, is_chosen;
     int ties;
 };
 
@@ -136,7 +139,8 @@ static int wrong(const struct data *data, const char *row)
 {
     int count = 0;
     for (int i = 0; i < COUNT; i++) {
-        float quotient = data->x[i] / data->s, wanted = data->is_half ? to_half(quotient) : quotient;
+        float quotient = data->is_chosen && !(data->x[i] > 0) ? 1.5f : data->x[i] / data->s,
+              wanted = data->is_half ? to_half(quotient) : quotient;
         float got = data->is_half ? of_half(data->half[i]) : data->q[i];
         if (!same(got, wanted) && count++ < 3)
             printf("%s: %a/%a is %a, not %a\n", row, (double)data->x[i], (double)data->s, (double)wanted, (double)got);
@@ -144,10 +148,11 @@ static int wrong(const struct data *data, const char *row)
     return count;
 }
 
-static int check(const char *row, bool is_half)
+static int check(const char *row, char stored)
 {
     struct arena *arena = arena_create();
-    struct data data = {.is_half = is_half};
+    bool is_half = stored != 'd';
+    struct data data = {.is_half = is_half, .is_chosen = stored == 'h'};
     uint64_t slots[] = {(uint64_t)(uintptr_t)data.x,
                         COUNT,
                         1,
@@ -160,7 +165,7 @@ static int check(const char *row, bool is_half)
                         1,
                         0};
     struct ptx_memory memory = {(unsigned char *)&data, sizeof data, false, false};
-    const char *ir = arena_printf(arena, program, is_half ? "bf16" : "f32", is_half ? 'e' : 'd');
+    const char *ir = arena_printf(arena, program, is_half ? "bf16" : "f32", stored);
     struct run_text *text = run_text_make(arena, ir, row);
     int failures = text == NULL;
     for (uint32_t i = 0; i < sizeof divisors / sizeof *divisors && !failures; i++) {
@@ -191,7 +196,7 @@ int main(void)
 {
     nvptx_begin(NULL);
     int failures = 0;
-    for (int is_half = 0; is_half < 2; is_half++)
-        failures += check("sm_80", is_half) + check("sm_90a", is_half);
+    for (const char *stored = "deh"; *stored; stored++)
+        failures += check("sm_80", *stored) + check("sm_90a", *stored);
     return failures != 0;
 }

@@ -16,12 +16,14 @@ static struct ir_value *as_word(struct elaborator *e, struct call *call, struct 
     return ir_cast(&e->builder, v.run, IR_U64);
 }
 
+/* f32(x < 0 ? ~x : x) is |f32(x + (x >> 31 & 1))|: ~x is -(x + 1), and both signs round alike. */
 static struct ir_value *uniform(struct elaborator *e, struct ir_value *word)
 {
     struct ir_builder *b = &e->builder;
-    struct ir_value *x = ir_build_value(b, OP_BITCAST, shape_like(e, word->type, IR_I32), 1, &word);
-    struct ir_value *negative = ir_compare(b, IR_PREDICATE_LT, x, ir_constant_int(b, x->type, 0));
-    struct ir_value *folded = ir_cast(b, ir_select(b, negative, ir_unary(b, OP_NOT, x), x), IR_F32);
+    struct ir_value *sign = ir_binary(b, OP_SHR, word, ir_constant_int(b, word->type, 31));
+    struct ir_value *sum = ir_binary(b, OP_ADD, word, sign);
+    struct ir_value *x = ir_build_value(b, OP_BITCAST, shape_like(e, word->type, IR_I32), 1, &sum);
+    struct ir_value *folded = ir_unary(b, OP_ABS, ir_cast(b, x, IR_F32));
     return ir_binary(b, OP_MUL, folded, ir_constant_float(b, folded->type, 4.6566127342e-10));
 }
 

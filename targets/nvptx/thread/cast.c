@@ -378,6 +378,8 @@ void lower_cast(struct lowering *l, struct ir_operation *operation)
             cast_bits(l, from, to, in[i], &out[i]);
         return;
     }
+    if (result->type->rank && from >= IR_I8 && from <= IR_I32 && ir_is_integer(to) && fact_not_negative(l, source))
+        from = (enum ir_element)(from - IR_I8 + IR_U8); /* no sign to be spread over the upper half */
     if (round == IR_ROUND_RTNE && cast_pairs(l, from, to, in, out, count))
         return;
     for (int i = 0; i < count; i++)

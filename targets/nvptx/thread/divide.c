@@ -81,12 +81,16 @@ static void divide_right(struct lowering *l, struct ir_operation *operation, LLV
 
 /* ---- quotients that become bf16 ---- */
 
+/* Also where something else may be chosen in its place. */
 static bool becomes_bf16(const struct ir_value *quotient)
 {
-    for (const struct ir_use *use = quotient->uses; use; use = use->next)
-        if (use->user->opcode != OP_CAST || use->user->results[0]->type->element != IR_BF16 ||
-            ir_attribute(use->user, IR_ATTRIBUTE_ROUND))
+    for (const struct ir_use *use = quotient->uses; use; use = use->next) {
+        const struct ir_operation *user = use->user;
+        if (user->opcode == OP_SELECT ? !becomes_bf16(user->results[0])
+                                      : user->opcode != OP_CAST || user->results[0]->type->element != IR_BF16 ||
+                                            ir_attribute(user, IR_ATTRIBUTE_ROUND))
             return false;
+    }
     return quotient->uses != NULL;
 }
 
