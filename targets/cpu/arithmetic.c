@@ -1,7 +1,8 @@
 /* Elementwise operations on registers: each operand is a scalar or a vector of the nest's lanes, and all agree.
- * Whatever LLVM leaves undefined (division by zero, wide shifts, conversions out of range) is defined here, by selects.
- */
+ * Whatever LLVM leaves undefined (in integer.h, and conversions out of range) is defined by selects. */
 #include "base/plant.h"
+#include "targets/common/combine.h"
+#include "targets/common/integer.h"
 #include "targets/common/intrinsic.h"
 #include "targets/cpu/emit.h"
 #include <string.h>
@@ -102,84 +103,29 @@ static LLVMValueRef joined(struct cpu_emitter *e, LLVMValueRef low, LLVMValueRef
 static LLVMValueRef extreme(struct cpu_emitter *e, bool largest, enum ir_element element, LLVMValueRef a,
                             LLVMValueRef b, enum ir_nan nan, bool quiet)
 {
-    if (!ir_is_float(element)) {
-        bool is_signed = ir_is_signed(element);
-        return cpu_binary_intrinsic(
-            e, largest ? (is_signed ? "llvm.smax" : "llvm.umax") : (is_signed ? "llvm.smin" : "llvm.umin"), a, b);
-    }
     if (e->isa == CPU_WIDEST && !e->arm && element == IR_F64 && cpu_lanes(a) == 16)
         return joined(e, real_extreme(e, largest, half_of(e, a, 0), half_of(e, b, 0), nan, quiet),
                       real_extreme(e, largest, half_of(e, a, 1), half_of(e, b, 1), nan, quiet));
     return real_extreme(e, largest, a, b, nan, quiet);
 }
 
-static LLVMValueRef integer_division(struct cpu_emitter *e, bool remainder, enum ir_element element, LLVMValueRef a,
-                                     LLVMValueRef b)
+static LLVMValueRef real_binary(struct cpu_emitter *e, enum ir_opcode opcode, enum ir_element element, LLVMValueRef a,
+                                LLVMValueRef b, enum ir_nan nan)
 {
-    LLVMTypeRef type = LLVMTypeOf(a);
-    LLVMValueRef zero = cpu_int_like(type, 0), one = cpu_int_like(type, 1);
-    LLVMValueRef by_zero = LLVMBuildICmp(B, LLVMIntEQ, b, zero, "");
-    LLVMValueRef divisor = LLVMBuildSelect(B, by_zero, one, b, "");
-    if (!ir_is_signed(element)) {
-        LLVMValueRef result = remainder ? LLVMBuildURem(B, a, divisor, "") : LLVMBuildUDiv(B, a, divisor, "");
-        return LLVMBuildSelect(B, by_zero, remainder ? a : zero, result, "");
-    }
-    LLVMValueRef minus = LLVMBuildICmp(B, LLVMIntEQ, b, cpu_int_like(type, -1), "");
-    divisor = LLVMBuildSelect(B, minus, one, divisor, "");
-    LLVMValueRef result = remainder ? LLVMBuildSRem(B, a, divisor, "") : LLVMBuildSDiv(B, a, divisor, "");
-    result = LLVMBuildSelect(B, minus, remainder ? zero : LLVMBuildNeg(B, a, ""), result, "");
-    return LLVMBuildSelect(B, by_zero, remainder && !PLANTED(cpu_remainder_by_zero) ? a : zero, result, "");
-}
-
-static LLVMValueRef shifted(struct cpu_emitter *e, bool left, enum ir_element element, LLVMValueRef a,
-                            LLVMValueRef amount)
-{
-    LLVMTypeRef type = LLVMTypeOf(a);
-    int bits = ir_element_info[element].bits;
-    LLVMValueRef over = LLVMBuildICmp(B, LLVMIntUGE, amount, cpu_int_like(type, bits), "");
-    if (!left && ir_is_signed(element))
-        return LLVMBuildAShr(B, a, LLVMBuildSelect(B, over, cpu_int_like(type, bits - 1), amount, ""), "");
-    LLVMValueRef safe = LLVMBuildSelect(B, over, cpu_int_like(type, 0), amount, "");
-    LLVMValueRef result = left ? LLVMBuildShl(B, a, safe, "") : LLVMBuildLShr(B, a, safe, "");
-    return LLVMBuildSelect(B, over, cpu_int_like(type, 0), result, "");
-}
-
-static LLVMValueRef multiply_high(struct cpu_emitter *e, enum ir_element element, LLVMValueRef a, LLVMValueRef b)
-{
-    int bits = ir_element_info[element].bits;
-    LLVMTypeRef type = LLVMTypeOf(a), wide = cpu_like(LLVMIntTypeInContext(e->llvm, (unsigned)(2 * bits)), a);
-    bool is_signed = ir_is_signed(element);
-    LLVMValueRef x = is_signed ? LLVMBuildSExt(B, a, wide, "") : LLVMBuildZExt(B, a, wide, "");
-    LLVMValueRef y = is_signed ? LLVMBuildSExt(B, b, wide, "") : LLVMBuildZExt(B, b, wide, "");
-    return LLVMBuildTrunc(B, LLVMBuildLShr(B, LLVMBuildMul(B, x, y, ""), cpu_int_like(wide, bits), ""), type, "");
-}
-
-LLVMValueRef cpu_binary(struct cpu_emitter *e, enum ir_opcode opcode, enum ir_element element, LLVMValueRef a,
-                        LLVMValueRef b, enum ir_nan nan)
-{
-    if (is_small_float(element)) {
-        LLVMValueRef wide = cpu_binary(e, opcode, IR_F32, cpu_widen(e, element, a), cpu_widen(e, element, b), nan);
-        bool picks = opcode == OP_MIN || opcode == OP_MAX;
-        return picks ? cpu_narrow_chosen(e, wide, element) : cpu_narrow(e, wide, element, IR_ROUND_RTNE, false);
-    }
-    bool real = ir_is_float(element);
     switch (opcode) {
-    case OP_ADD:
-        if (element == IR_BOOL)
-            return LLVMBuildOr(B, a, b, "");
-        return real ? contract(e, LLVMBuildFAdd(B, a, b, "")) : LLVMBuildAdd(B, a, b, "");
-    case OP_SUB: return real ? contract(e, LLVMBuildFSub(B, a, b, "")) : LLVMBuildSub(B, a, b, "");
-    case OP_MUL: return real ? contract(e, LLVMBuildFMul(B, a, b, "")) : LLVMBuildMul(B, a, b, "");
-    case OP_DIV: return real ? LLVMBuildFDiv(B, a, b, "") : integer_division(e, false, element, a, b);
-    case OP_REM: return real ? cpu_float_remainder(e, element, a, b) : integer_division(e, true, element, a, b);
+    case OP_ADD: return contract(e, LLVMBuildFAdd(B, a, b, ""));
+    case OP_SUB: return contract(e, LLVMBuildFSub(B, a, b, ""));
+    case OP_MUL: return contract(e, LLVMBuildFMul(B, a, b, ""));
+    case OP_DIV: return LLVMBuildFDiv(B, a, b, "");
+    case OP_REM: return cpu_float_remainder(e, element, a, b);
     case OP_MIN: return extreme(e, false, element, a, b, nan, false);
     case OP_MAX: return extreme(e, true, element, a, b, nan, false);
-    case OP_AND: return LLVMBuildAnd(B, a, b, "");
-    case OP_OR: return LLVMBuildOr(B, a, b, "");
-    case OP_XOR: return LLVMBuildXor(B, a, b, "");
-    case OP_SHL: return shifted(e, true, element, a, b);
-    case OP_SHR: return shifted(e, false, element, a, b);
-    case OP_MULHI: return multiply_high(e, element, a, b);
+    case OP_AND:
+    case OP_OR:
+    case OP_XOR:
+    case OP_SHL:
+    case OP_SHR:
+    case OP_MULHI:
     case OP_NEG:
     case OP_ABS:
     case OP_NOT:
@@ -190,7 +136,20 @@ LLVMValueRef cpu_binary(struct cpu_emitter *e, enum ir_opcode opcode, enum ir_el
 #include "ir/ops.def"
     case OP_COUNT: break;
     }
-    die("'%s' is no operation on two elements", ir_op_info[opcode].text);
+    die("%s of floats", ir_op_info[opcode].text);
+}
+
+LLVMValueRef cpu_binary(struct cpu_emitter *e, enum ir_opcode opcode, enum ir_element element, LLVMValueRef a,
+                        LLVMValueRef b, enum ir_nan nan)
+{
+    if (is_small_float(element)) {
+        LLVMValueRef wide = cpu_binary(e, opcode, IR_F32, cpu_widen(e, element, a), cpu_widen(e, element, b), nan);
+        bool picks = opcode == OP_MIN || opcode == OP_MAX;
+        return picks ? cpu_narrow_chosen(e, wide, element) : cpu_narrow(e, wide, element, IR_ROUND_RTNE, false);
+    }
+    if (element == IR_BOOL && opcode == OP_ADD)
+        return LLVMBuildOr(B, a, b, "");
+    return ir_is_float(element) ? real_binary(e, opcode, element, a, b, nan) : integer_binary(B, opcode, element, a, b);
 }
 
 LLVMValueRef cpu_multiply_add(struct cpu_emitter *e, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c, bool is_float)
@@ -204,16 +163,12 @@ LLVMValueRef cpu_multiply_add(struct cpu_emitter *e, LLVMValueRef a, LLVMValueRe
     return LLVMBuildFAdd(B, LLVMBuildFMul(B, a, b, ""), c, "");
 }
 
-static const enum ir_opcode combine_opcode[] = {
-    [IR_REDUCE_ADD] = OP_ADD, [IR_REDUCE_MUL] = OP_MUL, [IR_REDUCE_MIN] = OP_MIN, [IR_REDUCE_MAX] = OP_MAX,
-    [IR_REDUCE_AND] = OP_AND, [IR_REDUCE_OR] = OP_OR,   [IR_REDUCE_XOR] = OP_XOR};
-
 LLVMValueRef cpu_combine(struct cpu_emitter *e, enum ir_reduce_kind kind, enum ir_element element, LLVMValueRef a,
                          LLVMValueRef b, enum ir_nan nan)
 {
     if ((kind == IR_REDUCE_MIN || kind == IR_REDUCE_MAX) && (element == IR_F32 || element == IR_F64))
         return extreme(e, kind == IR_REDUCE_MAX, element, a, b, nan, true);
-    return cpu_binary(e, combine_opcode[kind], element, a, b, nan);
+    return cpu_binary(e, combine_opcode(kind), element, a, b, nan);
 }
 
 LLVMValueRef cpu_reduce_kind_lanes(struct cpu_emitter *e, enum ir_reduce_kind kind, enum ir_element element,
@@ -245,8 +200,8 @@ static LLVMValueRef negate_or_abs(struct cpu_emitter *e, bool negate, enum ir_el
     LLVMTypeRef type = LLVMTypeOf(a);
     if (is_small_float(element)) {
         int64_t sign = INT64_C(1) << (ir_element_info[element].bits - 1);
-        return negate ? LLVMBuildXor(B, a, cpu_int_like(type, sign), "")
-                      : LLVMBuildAnd(B, a, cpu_int_like(type, sign - 1), "");
+        return negate ? LLVMBuildXor(B, a, integer_constant(type, sign), "")
+                      : LLVMBuildAnd(B, a, integer_constant(type, sign - 1), "");
     }
     if (ir_is_float(element))
         return negate ? LLVMBuildFNeg(B, a, "") : cpu_unary_intrinsic(e, "llvm.fabs", a);
@@ -261,14 +216,14 @@ static LLVMValueRef negate_or_abs(struct cpu_emitter *e, bool negate, enum ir_el
 static void philox(struct cpu_emitter *e, LLVMValueRef seed, LLVMValueRef counter, LLVMValueRef *results)
 {
     LLVMTypeRef wide = LLVMTypeOf(counter), word = cpu_like(e->i32, counter);
-    LLVMValueRef half = cpu_int_like(wide, 32), k0 = LLVMBuildTrunc(B, seed, word, "");
+    LLVMValueRef half = integer_constant(wide, 32), k0 = LLVMBuildTrunc(B, seed, word, "");
     LLVMValueRef k1 = LLVMBuildTrunc(B, LLVMBuildLShr(B, seed, half, ""), word, "");
     LLVMValueRef c[4] = {LLVMBuildTrunc(B, counter, word, ""),
-                         LLVMBuildTrunc(B, LLVMBuildLShr(B, counter, half, ""), word, ""), cpu_int_like(word, 0),
-                         cpu_int_like(word, 0)};
+                         LLVMBuildTrunc(B, LLVMBuildLShr(B, counter, half, ""), word, ""), integer_constant(word, 0),
+                         integer_constant(word, 0)};
     for (int round = 0; round < 10; round++) {
-        LLVMValueRef a = LLVMBuildMul(B, LLVMBuildZExt(B, c[0], wide, ""), cpu_int_like(wide, 0xD2511F53), "");
-        LLVMValueRef b = LLVMBuildMul(B, LLVMBuildZExt(B, c[2], wide, ""), cpu_int_like(wide, 0xCD9E8D57), "");
+        LLVMValueRef a = LLVMBuildMul(B, LLVMBuildZExt(B, c[0], wide, ""), integer_constant(wide, 0xD2511F53), "");
+        LLVMValueRef b = LLVMBuildMul(B, LLVMBuildZExt(B, c[2], wide, ""), integer_constant(wide, 0xCD9E8D57), "");
         LLVMValueRef a_high = LLVMBuildTrunc(B, LLVMBuildLShr(B, a, half, ""), word, "");
         LLVMValueRef b_high = LLVMBuildTrunc(B, LLVMBuildLShr(B, b, half, ""), word, "");
         LLVMValueRef x = LLVMBuildXor(B, LLVMBuildXor(B, b_high, c[1], ""), k0, "");
@@ -277,8 +232,8 @@ static void philox(struct cpu_emitter *e, LLVMValueRef seed, LLVMValueRef counte
         c[3] = LLVMBuildTrunc(B, a, word, "");
         c[0] = x;
         c[2] = y;
-        k0 = LLVMBuildAdd(B, k0, cpu_int_like(word, 0x9E3779B9), "");
-        k1 = LLVMBuildAdd(B, k1, cpu_int_like(word, 0xBB67AE85), "");
+        k0 = LLVMBuildAdd(B, k0, integer_constant(word, 0x9E3779B9), "");
+        k1 = LLVMBuildAdd(B, k1, integer_constant(word, 0xBB67AE85), "");
     }
     memcpy(results, c, sizeof c);
 }
@@ -292,7 +247,7 @@ static LLVMValueRef pointer_sum(struct cpu_emitter *e, const struct ir_operation
     if (ir_element_info[element].bits < 64)
         offset = is_signed ? LLVMBuildSExt(B, offset, type, "") : LLVMBuildZExt(B, offset, type, "");
     int64_t bytes = cpu_bytes(operation->operands[0]->type->pointee);
-    return LLVMBuildAdd(B, pointer, LLVMBuildMul(B, offset, cpu_int_like(type, bytes), ""), "");
+    return LLVMBuildAdd(B, pointer, LLVMBuildMul(B, offset, integer_constant(type, bytes), ""), "");
 }
 
 /* What LLVM has as an intrinsic. */

@@ -57,11 +57,6 @@ static int lanes_of(LLVMTypeRef type)
     return LLVMGetTypeKind(type) == LLVMVectorTypeKind ? (int)LLVMGetVectorSize(type) : 1;
 }
 
-LLVMValueRef cpu_int_like(LLVMTypeRef type, int64_t value)
-{
-    return constant_splat(LLVMConstInt(scalar_of(type), (unsigned long long)value, 1), lanes_of(type));
-}
-
 LLVMValueRef cpu_float_like(LLVMTypeRef type, double value)
 {
     return constant_splat(LLVMConstReal(scalar_of(type), value), lanes_of(type));

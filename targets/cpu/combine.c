@@ -1,7 +1,7 @@
 /* Two elements put together, for reduce and scan.  See combine.h. */
 #include "targets/cpu/combine.h"
 
-#include "targets/common/identity.h"
+#include "targets/common/combine.h"
 
 #include <string.h>
 

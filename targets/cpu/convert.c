@@ -36,17 +36,17 @@ static LLVMValueRef to_int(struct cpu_emitter *e, LLVMValueRef f32)
 
 static LLVMValueRef shift_left(struct cpu_emitter *e, LLVMValueRef a, int by)
 {
-    return LLVMBuildShl(B, a, cpu_int_like(LLVMTypeOf(a), by), "");
+    return LLVMBuildShl(B, a, integer_constant(LLVMTypeOf(a), by), "");
 }
 
 static LLVMValueRef shift_right(struct cpu_emitter *e, LLVMValueRef a, int by)
 {
-    return LLVMBuildLShr(B, a, cpu_int_like(LLVMTypeOf(a), by), "");
+    return LLVMBuildLShr(B, a, integer_constant(LLVMTypeOf(a), by), "");
 }
 
 static LLVMValueRef mask(struct cpu_emitter *e, LLVMValueRef a, int64_t bits)
 {
-    return LLVMBuildAnd(B, a, cpu_int_like(LLVMTypeOf(a), bits), "");
+    return LLVMBuildAnd(B, a, integer_constant(LLVMTypeOf(a), bits), "");
 }
 
 LLVMValueRef cpu_widen(struct cpu_emitter *e, enum ir_element from, LLVMValueRef value)
@@ -67,11 +67,11 @@ LLVMValueRef cpu_widen(struct cpu_emitter *e, enum ir_element from, LLVMValueRef
     LLVMValueRef sign = shift_left(e, shift_right(e, bits, width - 1), 31);
     /* exponent and mantissa in f32's fields, then 2^(127 - bias): exact for normal and subnormal numbers */
     LLVMValueRef moved = shift_left(e, magnitude, low);
-    LLVMValueRef scale = LLVMConstBitCast(cpu_int_like(wide, (int64_t)(127 + 127 - bias) << 23), real);
+    LLVMValueRef scale = LLVMConstBitCast(integer_constant(wide, (int64_t)(127 + 127 - bias) << 23), real);
     LLVMValueRef scaled = to_int(e, LLVMBuildFMul(B, LLVMBuildBitCast(B, moved, real, ""), scale, ""));
     int64_t first_special = from == IR_F8E4M3 ? 0x7f : ((INT64_C(1) << format.exponent) - 1) << format.mantissa;
-    LLVMValueRef special = LLVMBuildICmp(B, LLVMIntUGE, magnitude, cpu_int_like(wide, first_special), "");
-    LLVMValueRef ones = LLVMBuildOr(B, moved, cpu_int_like(wide, 0x7f800000), "");
+    LLVMValueRef special = LLVMBuildICmp(B, LLVMIntUGE, magnitude, integer_constant(wide, first_special), "");
+    LLVMValueRef ones = LLVMBuildOr(B, moved, integer_constant(wide, 0x7f800000), "");
     LLVMValueRef result = LLVMBuildSelect(B, special, ones, scaled, "");
     return LLVMBuildBitCast(B, LLVMBuildOr(B, result, sign, ""), real, "");
 }
@@ -81,7 +81,8 @@ static LLVMValueRef before_truncation(struct cpu_emitter *e, LLVMValueRef value,
                                       LLVMValueRef negative, enum ir_round round)
 {
     LLVMTypeRef type = LLVMTypeOf(value);
-    LLVMValueRef one = cpu_int_like(type, 1), unit = LLVMBuildShl(B, one, shift, ""), zero = cpu_int_like(type, 0);
+    LLVMValueRef one = integer_constant(type, 1), unit = LLVMBuildShl(B, one, shift, ""),
+                 zero = integer_constant(type, 0);
     LLVMValueRef below = LLVMBuildSub(B, unit, one, "");
     LLVMValueRef odd = LLVMBuildAnd(B, LLVMBuildLShr(B, value, shift, ""), one, "");
     LLVMValueRef add = NULL;
@@ -109,39 +110,39 @@ static LLVMValueRef narrow_f32(struct cpu_emitter *e, LLVMValueRef value, enum i
     int width = 8 * cpu_bytes(to), low = 23 - format.mantissa, bias = (1 << (format.exponent - 1)) - 1;
     int64_t infinite = ((INT64_C(1) << format.exponent) - 1) << format.mantissa;
     LLVMValueRef bits = to_int(e, value), magnitude = mask(e, bits, 0x7fffffff);
-    LLVMValueRef negative = LLVMBuildICmp(B, LLVMIntSLT, bits, cpu_int_like(type, 0), "");
-    LLVMValueRef number, amount = cpu_int_like(type, low);
+    LLVMValueRef negative = LLVMBuildICmp(B, LLVMIntSLT, bits, integer_constant(type, 0), "");
+    LLVMValueRef number, amount = integer_constant(type, low);
     if (to == IR_BF16) {
         number = magnitude; /* the same exponents: subnormal numbers need no care */
     } else {
         /* normal: subtract the difference of biases; subnormal: the mantissa with its leading one, shifted further */
-        LLVMValueRef exponent = LLVMBuildSub(B, shift_right(e, magnitude, 23), cpu_int_like(type, 127 - bias), "");
-        LLVMValueRef small = LLVMBuildICmp(B, LLVMIntSLT, exponent, cpu_int_like(type, 1), "");
-        LLVMValueRef leading = LLVMBuildOr(B, mask(e, magnitude, 0x7fffff), cpu_int_like(type, 0x800000), "");
-        LLVMValueRef tiny = LLVMBuildICmp(B, LLVMIntULT, magnitude, cpu_int_like(type, 0x800000), "");
+        LLVMValueRef exponent = LLVMBuildSub(B, shift_right(e, magnitude, 23), integer_constant(type, 127 - bias), "");
+        LLVMValueRef small = LLVMBuildICmp(B, LLVMIntSLT, exponent, integer_constant(type, 1), "");
+        LLVMValueRef leading = LLVMBuildOr(B, mask(e, magnitude, 0x7fffff), integer_constant(type, 0x800000), "");
+        LLVMValueRef tiny = LLVMBuildICmp(B, LLVMIntULT, magnitude, integer_constant(type, 0x800000), "");
         leading = LLVMBuildSelect(B, tiny, mask(e, magnitude, 0x7fffff), leading, "");
-        LLVMValueRef further = LLVMBuildSub(B, cpu_int_like(type, low + 1), exponent, "");
-        LLVMValueRef far = LLVMBuildICmp(B, LLVMIntSGT, further, cpu_int_like(type, 26), "");
-        further = LLVMBuildSelect(B, far, cpu_int_like(type, 26), further, "");
-        number = LLVMBuildSelect(B, small, leading,
-                                 LLVMBuildSub(B, magnitude, cpu_int_like(type, (int64_t)(127 - bias) << 23), ""), "");
+        LLVMValueRef further = LLVMBuildSub(B, integer_constant(type, low + 1), exponent, "");
+        LLVMValueRef far = LLVMBuildICmp(B, LLVMIntSGT, further, integer_constant(type, 26), "");
+        further = LLVMBuildSelect(B, far, integer_constant(type, 26), further, "");
+        number = LLVMBuildSelect(
+            B, small, leading, LLVMBuildSub(B, magnitude, integer_constant(type, (int64_t)(127 - bias) << 23), ""), "");
         amount = LLVMBuildSelect(B, small, further, amount, "");
     }
     number = LLVMBuildLShr(B, before_truncation(e, number, amount, negative, round), amount, "");
-    LLVMValueRef top = cpu_int_like(type, format.infinite ? infinite : format.largest);
+    LLVMValueRef top = integer_constant(type, format.infinite ? infinite : format.largest);
     if (format.infinite &&
         round != IR_ROUND_RTNE) { /* directed rounding of what is too large stops at the largest number */
-        LLVMValueRef largest = cpu_int_like(type, format.largest);
+        LLVMValueRef largest = integer_constant(type, format.largest);
         LLVMValueRef reached = round == IR_ROUND_RTP   ? LLVMBuildSelect(B, negative, largest, top, "")
                                : round == IR_ROUND_RTN ? LLVMBuildSelect(B, negative, top, largest, "")
                                                        : largest;
-        LLVMValueRef was_infinite = LLVMBuildICmp(B, LLVMIntEQ, magnitude, cpu_int_like(type, 0x7f800000), "");
+        LLVMValueRef was_infinite = LLVMBuildICmp(B, LLVMIntEQ, magnitude, integer_constant(type, 0x7f800000), "");
         top = LLVMBuildSelect(B, was_infinite, top, reached, "");
     }
     number = LLVMBuildSelect(B, LLVMBuildICmp(B, LLVMIntUGT, number, top, ""), top, number, "");
     int64_t nan = to == IR_F8E4M3 ? 0x7f : infinite | INT64_C(1) << (format.mantissa - 1);
-    LLVMValueRef is_nan = LLVMBuildICmp(B, LLVMIntUGT, magnitude, cpu_int_like(type, 0x7f800000), "");
-    number = LLVMBuildSelect(B, is_nan, cpu_int_like(type, nan), number, "");
+    LLVMValueRef is_nan = LLVMBuildICmp(B, LLVMIntUGT, magnitude, integer_constant(type, 0x7f800000), "");
+    number = LLVMBuildSelect(B, is_nan, integer_constant(type, nan), number, "");
     LLVMValueRef sign = shift_left(e, shift_right(e, bits, 31), width - 1);
     return LLVMBuildTrunc(B, LLVMBuildOr(B, number, sign, ""), cpu_like(cpu_memory_type(e, to), value), "");
 }
@@ -172,7 +173,7 @@ static LLVMValueRef f64_to_f32_directed(struct cpu_emitter *e, LLVMValueRef valu
     LLVMValueRef above, inexact, bits = to_int(e, f64_to_f32(e, value, &above, &inexact));
     LLVMTypeRef type = LLVMTypeOf(bits);
     LLVMValueRef negative = LLVMBuildICmp(B, LLVMIntSLT, LLVMBuildBitCast(B, value, cpu_like(e->i64, value), ""),
-                                          cpu_int_like(cpu_like(e->i64, value), 0), "");
+                                          integer_constant(cpu_like(e->i64, value), 0), "");
     LLVMValueRef back = LLVMBuildSub(B, bits, LLVMBuildZExt(B, above, type, ""), ""); /* towards zero */
     LLVMValueRef on = LLVMBuildAdd(B, back, LLVMBuildZExt(B, inexact, type, ""), ""); /* away from zero */
     LLVMValueRef result = round == IR_ROUND_RTP   ? LLVMBuildSelect(B, negative, back, on, "")
@@ -207,9 +208,9 @@ LLVMValueRef cpu_narrow_chosen(struct cpu_emitter *e, LLVMValueRef value, enum i
         return near;
     LLVMTypeRef type = LLVMTypeOf(near);
     LLVMValueRef bits = to_int(e, value), magnitude = mask(e, bits, 0x7fffffff);
-    LLVMValueRef infinite = LLVMBuildICmp(B, LLVMIntEQ, magnitude, cpu_int_like(LLVMTypeOf(bits), 0x7f800000), "");
-    LLVMValueRef sign = LLVMBuildAnd(B, near, cpu_int_like(type, 0x80), "");
-    return LLVMBuildSelect(B, infinite, LLVMBuildOr(B, sign, cpu_int_like(type, 0x7c), ""), near, "");
+    LLVMValueRef infinite = LLVMBuildICmp(B, LLVMIntEQ, magnitude, integer_constant(LLVMTypeOf(bits), 0x7f800000), "");
+    LLVMValueRef sign = LLVMBuildAnd(B, near, integer_constant(type, 0x80), "");
+    return LLVMBuildSelect(B, infinite, LLVMBuildOr(B, sign, integer_constant(type, 0x7c), ""), near, "");
 }
 
 /* 64-bit integer to f64 so that a second rounding to at most 24 bits is right: bits beyond the 53rd are folded into
@@ -217,14 +218,14 @@ LLVMValueRef cpu_narrow_chosen(struct cpu_emitter *e, LLVMValueRef value, enum i
 static LLVMValueRef sticky_f64(struct cpu_emitter *e, LLVMValueRef value, bool is_signed)
 {
     LLVMTypeRef type = LLVMTypeOf(value), real = cpu_like(e->f64, value);
-    LLVMValueRef zero = cpu_int_like(type, 0), magnitude = value;
+    LLVMValueRef zero = integer_constant(type, 0), magnitude = value;
     LLVMValueRef negative = LLVMBuildICmp(B, LLVMIntSLT, value, zero, "");
     if (is_signed)
         magnitude = LLVMBuildSelect(B, negative, LLVMBuildNeg(B, value, ""), value, "");
     LLVMValueRef high = mask(e, magnitude, ~INT64_C(0xfff)), lost = mask(e, magnitude, 0xfff);
     LLVMValueRef any = LLVMBuildICmp(B, LLVMIntNE, lost, zero, "");
-    LLVMValueRef folded = LLVMBuildOr(B, high, LLVMBuildSelect(B, any, cpu_int_like(type, 0x800), zero, ""), "");
-    LLVMValueRef large = LLVMBuildICmp(B, LLVMIntUGE, magnitude, cpu_int_like(type, INT64_C(1) << 53), "");
+    LLVMValueRef folded = LLVMBuildOr(B, high, LLVMBuildSelect(B, any, integer_constant(type, 0x800), zero, ""), "");
+    LLVMValueRef large = LLVMBuildICmp(B, LLVMIntUGE, magnitude, integer_constant(type, INT64_C(1) << 53), "");
     LLVMValueRef result = LLVMBuildUIToFP(B, LLVMBuildSelect(B, large, folded, magnitude, ""), real, "");
     return is_signed ? LLVMBuildSelect(B, negative, LLVMBuildFNeg(B, result, ""), result, "") : result;
 }
@@ -235,12 +236,12 @@ static LLVMValueRef integer_to_f64_directed(struct cpu_emitter *e, LLVMValueRef 
                                             enum ir_round round)
 {
     LLVMTypeRef type = LLVMTypeOf(value), real = cpu_like(e->f64, value);
-    LLVMValueRef zero = cpu_int_like(type, 0), one = cpu_int_like(type, 1), magnitude = value;
+    LLVMValueRef zero = integer_constant(type, 0), one = integer_constant(type, 1), magnitude = value;
     LLVMValueRef negative = LLVMBuildICmp(B, LLVMIntSLT, value, is_signed ? zero : value, "");
     magnitude = LLVMBuildSelect(B, negative, LLVMBuildNeg(B, value, ""), value, "");
     LLVMValueRef counted[2] = {magnitude, LLVMConstInt(LLVMInt1TypeInContext(e->llvm), 0, false)};
     LLVMValueRef zeros = cpu_intrinsic(e, "llvm.ctlz", 1, &type, 2, counted);
-    LLVMValueRef drop = LLVMBuildSub(B, cpu_int_like(type, 11), zeros, "");
+    LLVMValueRef drop = LLVMBuildSub(B, integer_constant(type, 11), zeros, "");
     drop = cpu_binary_intrinsic(e, "llvm.smax", drop, zero);
     LLVMValueRef below = LLVMBuildSub(B, LLVMBuildShl(B, one, drop, ""), one, "");
     LLVMValueRef lost = LLVMBuildICmp(B, LLVMIntNE, LLVMBuildAnd(B, magnitude, below, ""), zero, "");
@@ -292,18 +293,19 @@ static LLVMValueRef saturated(struct cpu_emitter *e, LLVMValueRef value, enum ir
     bool to_signed = ir_is_signed(to);
     if (ir_is_signed(from)) {
         if (!to_signed)
-            value = cpu_binary_intrinsic(e, "llvm.smax", value, cpu_int_like(type, 0));
+            value = cpu_binary_intrinsic(e, "llvm.smax", value, integer_constant(type, 0));
         else if (bits < from_bits)
-            value = cpu_binary_intrinsic(e, "llvm.smax", value, cpu_int_like(type, -(INT64_C(1) << (bits - 1))));
+            value = cpu_binary_intrinsic(e, "llvm.smax", value, integer_constant(type, -(INT64_C(1) << (bits - 1))));
         if (bits < from_bits) {
             int64_t most = to_signed ? (INT64_C(1) << (bits - 1)) - 1 : (INT64_C(1) << bits) - 1;
-            value = cpu_binary_intrinsic(e, "llvm.smin", value, cpu_int_like(type, most));
+            value = cpu_binary_intrinsic(e, "llvm.smin", value, integer_constant(type, most));
         }
         return value;
     }
     int limit = to_signed && !PLANTED(cpu_saturates_past_sign) ? bits - 1 : bits; /* magnitudes below 2^limit fit */
     if (limit < from_bits)
-        value = cpu_binary_intrinsic(e, "llvm.umin", value, cpu_int_like(type, (int64_t)((UINT64_C(1) << limit) - 1)));
+        value = cpu_binary_intrinsic(e, "llvm.umin", value,
+                                     integer_constant(type, (int64_t)((UINT64_C(1) << limit) - 1)));
     return value;
 }
 

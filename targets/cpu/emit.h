@@ -11,6 +11,7 @@
  * integers of their width (arithmetic goes through f32), pointers as i64.  In memory bool is one byte. */
 #ifndef TILECC_CPU_EMIT_H
 #define TILECC_CPU_EMIT_H
+#include "targets/common/integer.h"
 #include "targets/cpu/cpu.h"
 
 enum {
@@ -94,7 +95,6 @@ LLVMTypeRef cpu_vector_of(LLVMTypeRef scalar, int lanes);     /* lanes 1: scalar
 int cpu_lanes(LLVMValueRef value);                            /* 1 for scalars */
 LLVMTypeRef cpu_like(LLVMTypeRef scalar, LLVMValueRef model); /* scalar, or a vector as wide as model's */
 LLVMValueRef cpu_int(struct cpu_emitter *e, int64_t value);   /* i64 */
-LLVMValueRef cpu_int_like(LLVMTypeRef type, int64_t value);   /* a constant of an integer type or vector of it */
 LLVMValueRef cpu_float_like(LLVMTypeRef type, double value);
 LLVMValueRef cpu_constant(struct cpu_emitter *e, enum ir_element element, uint64_t bits);
 LLVMValueRef cpu_splat(struct cpu_emitter *e, LLVMValueRef scalar, int lanes);

@@ -70,9 +70,9 @@ static LLVMValueRef odd_sum(struct cpu_emitter *e, LLVMValueRef a, LLVMValueRef 
     LLVMValueRef error = LLVMBuildFAdd(B, LLVMBuildFSub(B, a, LLVMBuildFSub(B, sum, other, ""), ""),
                                        LLVMBuildFSub(B, b, other, ""), "");
     LLVMValueRef bits = LLVMBuildBitCast(B, sum, type, ""), zero = cpu_float_like(real, 0.0),
-                 one = cpu_int_like(type, 1);
+                 one = integer_constant(type, 1);
     LLVMValueRef inexact = LLVMBuildFCmp(B, LLVMRealONE, error, zero, "");
-    LLVMValueRef even = LLVMBuildICmp(B, LLVMIntEQ, LLVMBuildAnd(B, bits, one, ""), cpu_int_like(type, 0), "");
+    LLVMValueRef even = LLVMBuildICmp(B, LLVMIntEQ, LLVMBuildAnd(B, bits, one, ""), integer_constant(type, 0), "");
     LLVMValueRef error_negative = LLVMBuildFCmp(B, LLVMRealOLT, error, zero, "");
     LLVMValueRef sum_negative = LLVMBuildFCmp(B, LLVMRealOLT, sum, zero, "");
     LLVMValueRef shrinks = LLVMBuildXor(B, error_negative, sum_negative, "");
@@ -86,8 +86,8 @@ static LLVMValueRef odd_sum(struct cpu_emitter *e, LLVMValueRef a, LLVMValueRef 
 static LLVMValueRef split_high(struct cpu_emitter *e, LLVMValueRef x)
 {
     LLVMTypeRef type = cpu_like(e->i64, x);
-    LLVMValueRef bits = LLVMBuildAdd(B, LLVMBuildBitCast(B, x, type, ""), cpu_int_like(type, 0x4000000), "");
-    bits = LLVMBuildAnd(B, bits, cpu_int_like(type, ~INT64_C(0x7ffffff)), "");
+    LLVMValueRef bits = LLVMBuildAdd(B, LLVMBuildBitCast(B, x, type, ""), integer_constant(type, 0x4000000), "");
+    bits = LLVMBuildAnd(B, bits, integer_constant(type, ~INT64_C(0x7ffffff)), "");
     return LLVMBuildBitCast(B, bits, LLVMTypeOf(x), "");
 }
 

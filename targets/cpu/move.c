@@ -53,7 +53,7 @@ static LLVMValueRef place_of(struct cpu_nest *nest, const struct ir_type *type, 
             if (d == point->lanes_dim && nest->lanes > 1)
                 index = LLVMBuildAdd(B, index, cpu_iota(e, e->i64, nest->lanes), "");
         }
-        LLVMValueRef scaled = sum ? LLVMBuildMul(B, sum, cpu_int_like(LLVMTypeOf(sum), type->extent[d]), "") : NULL;
+        LLVMValueRef scaled = sum ? LLVMBuildMul(B, sum, integer_constant(LLVMTypeOf(sum), type->extent[d]), "") : NULL;
         sum = scaled ? LLVMBuildAdd(B, scaled, index, "") : index;
     }
     return sum;
@@ -87,7 +87,7 @@ static void gather_elements(struct cpu_nest *nest, const struct cpu_point *point
     LLVMValueRef at = cpu_cast(e, cpu_element_full(nest, index, point), index->type->element, IR_INDEX, IR_ROUND_RTNE,
                                false);
     at = cpu_splat(e, at, nest->lanes);
-    LLVMValueRef zero = LLVMConstNull(LLVMTypeOf(at)), limit = cpu_int_like(LLVMTypeOf(at), x->type->extent[axis]);
+    LLVMValueRef zero = LLVMConstNull(LLVMTypeOf(at)), limit = integer_constant(LLVMTypeOf(at), x->type->extent[axis]);
     LLVMValueRef inside = LLVMBuildICmp(B, LLVMIntULT, at, limit, "");
     LLVMValueRef place = place_of(nest, x->type, point, axis, LLVMBuildSelect(B, inside, at, zero, ""));
     if (nest->active)

@@ -6,7 +6,7 @@
  *
  * The tree goes by the bits of the axis alone, so a `fixed` scan has the same bits in any layout.  Where it is not fixed,
  * the neighbours that one thread holds are scanned one after the other instead. */
-#include "targets/common/identity.h"
+#include "targets/common/combine.h"
 #include "targets/nvptx/lower/lower.h"
 
 #include <string.h>

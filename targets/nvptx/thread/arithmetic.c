@@ -1,7 +1,9 @@
-/* Arithmetic, element by element, with the meaning ops.def gives: integers wrap, x/0 = 0, shifts by the width or more
- * give 0, min and max skip NaN unless told.  f16 and bf16 go through f32 where that rounds once (add, sub, mul, div);
- * their fma is the machine's own. */
+/* Arithmetic, element by element, with the meaning ops.def gives: of integers as targets/common/integer.h makes it; min and
+ * max of floats skip NaN unless told.  f16 and bf16 go through f32 where that rounds once (add, sub, mul, div); their fma
+ * is the machine's own. */
 #include "base/plant.h"
+#include "targets/common/combine.h"
+#include "targets/common/integer.h"
 #include "targets/common/intrinsic.h"
 #include "targets/nvptx/thread/divide.h"
 #include "targets/nvptx/thread/thread.h"
@@ -19,70 +21,6 @@ static LLVMValueRef contract(struct lowering *l, LLVMValueRef value)
 static bool computes_in_f32(enum ir_element element)
 {
     return ir_is_float(element) && element != IR_F32 && element != IR_F64;
-}
-
-static LLVMValueRef integer_divide(struct lowering *l, enum ir_opcode opcode, enum ir_element element, LLVMValueRef a,
-                                   LLVMValueRef b)
-{
-    LLVMBuilderRef builder = l->builder;
-    LLVMTypeRef type = LLVMTypeOf(a);
-    LLVMValueRef zero = LLVMConstInt(type, 0, false), one = LLVMConstInt(type, 1, false);
-    bool is_signed = ir_is_signed(element), constant = LLVMIsAConstantInt(b) != NULL;
-    /* x/0 = 0, x%0 = x; least/-1 wraps to least and leaves 0: divide by 1 and negate. */
-    bool may_be_zero = !constant || LLVMConstIntGetZExtValue(b) == 0;
-    bool may_be_minus = is_signed && (!constant || LLVMConstIntGetSExtValue(b) == -1);
-    LLVMValueRef divisor = b, is_zero = NULL, is_minus = NULL;
-    if (may_be_zero) {
-        is_zero = LLVMBuildICmp(builder, LLVMIntEQ, b, zero, "");
-        divisor = LLVMBuildSelect(builder, is_zero, one, divisor, "");
-    }
-    if (may_be_minus) {
-        is_minus = LLVMBuildICmp(builder, LLVMIntEQ, b, LLVMConstAllOnes(type), "");
-        divisor = LLVMBuildSelect(builder, is_minus, one, divisor, "");
-    }
-    LLVMValueRef result;
-    if (opcode == OP_DIV) {
-        result = is_signed ? LLVMBuildSDiv(builder, a, divisor, "") : LLVMBuildUDiv(builder, a, divisor, "");
-        if (is_minus)
-            result = LLVMBuildSelect(builder, is_minus, LLVMBuildNeg(builder, a, ""), result, "");
-        if (is_zero)
-            result = LLVMBuildSelect(builder, is_zero, zero, result, "");
-    } else {
-        result = is_signed ? LLVMBuildSRem(builder, a, divisor, "") : LLVMBuildURem(builder, a, divisor, "");
-        if (is_zero)
-            result = LLVMBuildSelect(builder, is_zero, a, result, "");
-    }
-    return result;
-}
-
-static LLVMValueRef shift(struct lowering *l, enum ir_opcode opcode, enum ir_element element, LLVMValueRef a,
-                          LLVMValueRef by)
-{
-    LLVMBuilderRef b = l->builder;
-    LLVMTypeRef type = LLVMTypeOf(a);
-    unsigned width = LLVMGetIntTypeWidth(type);
-    LLVMValueRef last = LLVMConstInt(type, width - 1, false);
-    LLVMValueRef inside = LLVMBuildICmp(b, LLVMIntULE, by, last, "");
-    if (opcode == OP_SHR && ir_is_signed(element))
-        return LLVMBuildAShr(b, a, LLVMBuildSelect(b, inside, by, last, ""), "");
-    LLVMValueRef amount = LLVMBuildAnd(b, by, last, "");
-    LLVMValueRef shifted = opcode == OP_SHL ? LLVMBuildShl(b, a, amount, "") : LLVMBuildLShr(b, a, amount, "");
-    if (PLANTED(nvptx_shift_over_width))
-        return shifted;
-    return LLVMBuildSelect(b, inside, shifted, LLVMConstInt(type, 0, false), "");
-}
-
-static LLVMValueRef multiply_high(struct lowering *l, enum ir_element element, LLVMValueRef a, LLVMValueRef b)
-{
-    LLVMTypeRef type = LLVMTypeOf(a);
-    unsigned width = LLVMGetIntTypeWidth(type);
-    LLVMTypeRef wide = LLVMIntTypeInContext(l->context, 2 * width);
-    bool is_signed = ir_is_signed(element);
-    LLVMValueRef wide_a = is_signed ? LLVMBuildSExt(l->builder, a, wide, "") : LLVMBuildZExt(l->builder, a, wide, "");
-    LLVMValueRef wide_b = is_signed ? LLVMBuildSExt(l->builder, b, wide, "") : LLVMBuildZExt(l->builder, b, wide, "");
-    LLVMValueRef product = LLVMBuildMul(l->builder, wide_a, wide_b, "");
-    product = LLVMBuildLShr(l->builder, product, LLVMConstInt(wide, width, false), "");
-    return LLVMBuildTrunc(l->builder, product, type, "");
 }
 
 /* Floats: the machine's min skips NaN and orders the zeros.  f64 has the instruction too; NaN is put back where asked.
@@ -138,42 +76,6 @@ static LLVMValueRef float_binary(struct lowering *l, enum ir_opcode opcode, enum
     die("%s of floats", ir_op_info[opcode].text);
 }
 
-static LLVMValueRef integer_binary(struct lowering *l, enum ir_opcode opcode, enum ir_element element, LLVMValueRef a,
-                                   LLVMValueRef b)
-{
-    LLVMBuilderRef builder = l->builder;
-    bool is_signed = ir_is_signed(element);
-    switch (opcode) {
-    case OP_ADD: return LLVMBuildAdd(builder, a, b, "");
-    case OP_SUB: return LLVMBuildSub(builder, a, b, "");
-    case OP_MUL: return LLVMBuildMul(builder, a, b, "");
-    case OP_DIV:
-    case OP_REM: return integer_divide(l, opcode, element, a, b);
-    case OP_MIN:
-        return LLVMBuildSelect(builder, LLVMBuildICmp(builder, is_signed ? LLVMIntSLT : LLVMIntULT, a, b, ""), a, b,
-                               "");
-    case OP_MAX:
-        return LLVMBuildSelect(builder, LLVMBuildICmp(builder, is_signed ? LLVMIntSGT : LLVMIntUGT, a, b, ""), a, b,
-                               "");
-    case OP_AND: return LLVMBuildAnd(builder, a, b, "");
-    case OP_OR: return LLVMBuildOr(builder, a, b, "");
-    case OP_XOR: return LLVMBuildXor(builder, a, b, "");
-    case OP_SHL:
-    case OP_SHR: return shift(l, opcode, element, a, b);
-    case OP_MULHI: return multiply_high(l, element, a, b);
-    case OP_NEG:
-    case OP_ABS:
-    case OP_NOT:
-    case OP_FMA:
-#define OP(id, ...) case OP_##id:
-#define ARITHMETIC(...)
-#define INTRINSIC(id, ...) case OP_##id:
-#include "ir/ops.def"
-    case OP_COUNT: break;
-    }
-    die("%s of integers", ir_op_info[opcode].text);
-}
-
 /* What min and max chose keeps its bits, infinity too, which a cast would bring to the largest finite number.
  * The upper byte of f16, in which f32 that came from e5m2 is exact. */
 static LLVMValueRef chosen_e5m2(struct lowering *l, LLVMValueRef f32)
@@ -187,7 +89,7 @@ static LLVMValueRef binary(struct lowering *l, enum ir_opcode opcode, enum ir_el
                            LLVMValueRef b)
 {
     if (!ir_is_float(element))
-        return integer_binary(l, opcode, element, a, b);
+        return integer_binary(l->builder, opcode, element, a, b);
     if (!computes_in_f32(element))
         return float_binary(l, opcode, element, nan, a, b);
     LLVMValueRef result = float_binary(l, opcode, IR_F32, nan, cast_to_f32(l, element, a), cast_to_f32(l, element, b));
@@ -199,12 +101,7 @@ static LLVMValueRef binary(struct lowering *l, enum ir_opcode opcode, enum ir_el
 LLVMValueRef arithmetic_combine(struct lowering *l, enum ir_reduce_kind kind, enum ir_element element, bool nan,
                                 LLVMValueRef a, LLVMValueRef b)
 {
-    static const enum ir_opcode opcode[] = {
-        [IR_REDUCE_ADD] = OP_ADD, [IR_REDUCE_MUL] = OP_MUL, [IR_REDUCE_MIN] = OP_MIN, [IR_REDUCE_MAX] = OP_MAX,
-        [IR_REDUCE_AND] = OP_AND, [IR_REDUCE_OR] = OP_OR,   [IR_REDUCE_XOR] = OP_XOR};
-    if (kind >= IR_REDUCE_REGION)
-        die("a region is no single operation");
-    return binary(l, opcode[kind], element, nan, a, b);
+    return binary(l, combine_opcode(kind), element, nan, a, b);
 }
 
 /* bf16 before sm_80: the product is exact in f64; the sum is made odd when it is not exact, so that the one rounding

@@ -1,7 +1,17 @@
-/* Neutral elements.  See identity.h. */
-#include "targets/common/identity.h"
+/* Kinds of reductions.  See combine.h. */
+#include "targets/common/combine.h"
 
 #include "base/plant.h"
+
+enum ir_opcode combine_opcode(enum ir_reduce_kind kind)
+{
+    static const enum ir_opcode opcode[] = {
+        [IR_REDUCE_ADD] = OP_ADD, [IR_REDUCE_MUL] = OP_MUL, [IR_REDUCE_MIN] = OP_MIN, [IR_REDUCE_MAX] = OP_MAX,
+        [IR_REDUCE_AND] = OP_AND, [IR_REDUCE_OR] = OP_OR,   [IR_REDUCE_XOR] = OP_XOR};
+    if (kind >= IR_REDUCE_REGION)
+        die("a region is no single operation");
+    return opcode[kind];
+}
 
 uint64_t combine_identity(enum ir_reduce_kind kind, enum ir_element element, enum ir_nan nan)
 {
