@@ -19,17 +19,18 @@
  * a value carried round a loop changes its register, and that waits for a load that is still running.
  *
  * Right because a load runs ahead only if its iteration comes, it has the same operands, and nothing in the loop
- * writes what it reads or orders memory.  Scalars that the loop carries and that loads depend on are computed ahead
+ * writes what it reads (but for a store behind it to the same view that other iterations do not read) or orders memory.  Scalars that the loop carries and that loads depend on are computed ahead
  * too, if they are arithmetic on such scalars; so is the condition of a while. */
 #include "passes/loops/prefetch_loads.h"
 
+#include "base/plant.h"
 #include "ir/facts/alias.h"
 #include "passes/layout/memory_access.h"
 #include "passes/base/planning.h"
 #include "passes/base/rewrite.h"
 #include "targets/target.h"
 
-enum { MOST_AHEAD = 2, NEVER = 66 /* steps */ };
+enum { MOST_AHEAD = 2, NEVER = 66 /* steps */, STEP_LIMIT = 1 << 24 /* of an index: a few steps do not wrap */ };
 
 /* ---- what can be computed ahead ---- */
 
@@ -137,10 +138,55 @@ static void find_effects(struct prefetch *s)
                 vector_push(s->context->arena, &s->effects, op);
 }
 
+/* By how much an index grows from one iteration to the next; 0: not known, or it does not change. */
+static int64_t step_of_index(const struct prefetch *s, const struct ir_value *index)
+{
+    const struct ir_operation *op = index->definition;
+    int64_t number;
+    if (index == s->body->arguments.data[0])
+        return ir_constant_integer(s->loop->operands[2], &number) ? number : 0;
+    if (!op || op->block != s->body)
+        return 0;
+    const struct ir_value *left = op->operands[0], *right = op->operand_count == 2 ? op->operands[1] : NULL;
+    int bits = ir_element_info[index->type->element].bits;
+    if (op->opcode == OP_CAST && ir_element_info[left->type->element].bits <= bits)
+        return step_of_index(s, left);
+    if (op->opcode == OP_ADD && !ir_block_holds(s->body, right->block))
+        return step_of_index(s, left);
+    if (op->opcode == OP_MUL && ir_constant_integer(right, &number) && number > -STEP_LIMIT && number < STEP_LIMIT)
+        return step_of_index(s, left) * number;
+    return 0;
+}
+
+/* A store of the loop to places of the load's own view that other iterations do not read:
+ *     %own = load %x[%i, %p]     store %x[%i, %p], %s
+ * Along some dimension both have the same index, and it grows by at least as much as either covers.  The store stands
+ * behind the load, so that what the load reads is written in later operations or earlier iterations alone, and these
+ * write elsewhere.  A view that is written does not overlap itself. */
+static bool writes_apart(const struct prefetch *s, const struct ir_operation *write, const struct ir_operation *load)
+{
+    struct ir_access writing, reading;
+    const struct ir_operation *later = load->next;
+    while (later && later != write)
+        later = later->next;
+    if (!later || write->opcode != OP_STORE || load->opcode != OP_LOAD || s->loop->opcode != OP_FOR ||
+        !ir_access_of(write, &writing) || !ir_access_of(load, &reading) || writing.view != reading.view)
+        return false;
+    for (int d = 0; d < reading.rank; d++) {
+        bool gathers = reading.place[d] == IR_GATHER || writing.place[d] == IR_GATHER;
+        int64_t step = gathers || reading.index[d] != writing.index[d] ? 0 : step_of_index(s, reading.index[d]);
+        int64_t covered = int64_max(1, int64_max(reading.place[d], writing.place[d]));
+        if (step && step < STEP_LIMIT && step > -STEP_LIMIT &&
+            (step < 0 ? -step : step) >= covered - PLANTED(prefetch_reads_what_is_written))
+            return true;
+    }
+    return false;
+}
+
 static bool is_clobbered(const struct prefetch *s, const struct ir_operation *load)
 {
     for (int i = 0; i < s->effects.count; i++)
-        if (alias_clobbers(s->effects.data[i], load))
+        if (alias_clobbers(s->effects.data[i], load) && !writes_apart(s, s->effects.data[i], load))
             return !alias_is_settled(s->function, load->operands[0]);
     return false;
 }
