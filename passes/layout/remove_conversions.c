@@ -6,12 +6,16 @@
  *     convert(load: L1 → L2)                   = load in L2, where reading in L2 costs less than the conversion
  *     convert(op(a, convert(b: L2 → L1)))      = op(convert(a), b) for elementwise op, where fewer bytes are converted
  *     convert(widen(x))                        = widen(convert(x))
+ *     convert(f(g(broadcast(x))))              = f(g(broadcast(convert(x)))), where only the whole way pays
  * and a conversion that nobody uses goes.  Right because each operation computes every element from elements alone,
  * wherever they are held; loads move only where they stand, so that no effect is crossed. */
 #include "ir/facts/layout_rules.h"
 #include "passes/layout/memory_access.h"
 #include "passes/base/pass.h"
 #include "passes/base/rewrite.h"
+
+enum { FAR = 8 /* operations that a conversion is moved in front of at once, where only all together pay */ };
+static const double IMPOSSIBLE = 1e9;
 
 struct removal {
     struct layout_adapter adapter;
@@ -38,8 +42,54 @@ static void set_layout(const struct removal *r, struct ir_value *value, const st
     value->type = ir_type_with_layout(r->adapter.module->context, value->type, layout);
 }
 
+/* What computing `op` in another layout costs beside bringing its tiles there; IMPOSSIBLE: it is not moved. */
+static double moved_cost(const struct ir_operation *op, const struct layout *wanted)
+{
+    const struct ir_value *result = op->results[0];
+    struct memory_access access;
+    switch (op->opcode) {
+    case OP_BROADCAST:
+    case OP_RESHAPE:
+    case OP_PERMUTE: return 0;
+    case OP_LOAD:
+    case OP_POINTER_LOAD:
+        return memory_access_of(op, &access)
+                   ? memory_access_cost(&access, wanted) - memory_access_cost(&access, result->type->layout)
+                   : IMPOSSIBLE;
+    default: break;
+    }
+    if (!ir_has_trait(op, IR_TRAIT_ELEMENTWISE))
+        return IMPOSSIBLE;
+    bool dear = op->opcode == OP_MATH || op->opcode == OP_DIV || op->opcode == OP_MAP;
+    return (dear ? 8 : 1) * (layout_registers(wanted) - layout_registers(result->type->layout));
+}
+
+static double operands_cost(const struct removal *r, const struct ir_operation *op, const struct layout *layout,
+                            int depth);
+
+/* What a value costs in another layout: converted, or computed there from operands that are converted, perhaps far in
+ * front of it where the tile was smaller. */
+static double value_cost(const struct removal *r, const struct ir_value *value, const struct layout *wanted, int depth)
+{
+    const struct ir_operation *op = value->definition;
+    double converted = conversion_cost(r, value->type->layout, wanted, element_bytes(value));
+    if (is_conversion(value)) { /* one in place of two */
+        const struct layout *from = op->operands[0]->type->layout;
+        double own = is_used_once(value) ? conversion_cost(r, from, value->type->layout, element_bytes(value)) : 0;
+        return conversion_cost(r, from, wanted, element_bytes(value)) - own;
+    }
+    bool is_load = op && (op->opcode == OP_LOAD || op->opcode == OP_POINTER_LOAD);
+    if (depth == 0 || converted == 0 || !op || op->result_count != 1 || is_load || !is_used_once(value))
+        return converted;
+    double moved = moved_cost(op, wanted);
+    if (moved < converted)
+        moved += operands_cost(r, op, wanted, depth - 1);
+    return moved < converted ? moved : converted;
+}
+
 /* What bringing the tiles of `op` to `layout` costs. */
-static double operands_cost(const struct removal *r, const struct ir_operation *op, const struct layout *layout)
+static double operands_cost(const struct removal *r, const struct ir_operation *op, const struct layout *layout,
+                            int depth)
 {
     double cost = 0;
     for (int i = 0; i < op->operand_count; i++) {
@@ -48,13 +98,9 @@ static double operands_cost(const struct removal *r, const struct ir_operation *
         if (!layout_rule_has(value) || layout_rule_cheap(value))
             continue;
         const struct layout *wanted = layout_rule_operand(r->adapter.table, op, i, layout, &possible);
-        const struct ir_value *origin = is_conversion(value) ? value->definition->operands[0] : value;
         if (!wanted)
-            return 1e9;
-        if (origin->type->layout == wanted)
-            cost -= is_used_once(value) ? conversion_cost(r, wanted, value->type->layout, element_bytes(value)) : 0;
-        else
-            cost += conversion_cost(r, value->type->layout, wanted, element_bytes(value));
+            return IMPOSSIBLE;
+        cost += value_cost(r, value, wanted, depth);
     }
     return cost;
 }
@@ -83,24 +129,12 @@ static bool pull_through(struct removal *r, struct ir_operation *conversion)
     struct ir_value *source = conversion->operands[0];
     struct ir_operation *op = source->definition;
     const struct layout *wanted = conversion->results[0]->type->layout;
-    struct memory_access access;
-    double gain = conversion_cost(r, source->type->layout, wanted, element_bytes(source)), cost = 0;
+    double gain = conversion_cost(r, source->type->layout, wanted, element_bytes(source));
     if (!op || op->result_count != 1 || !is_used_once(source))
         return false;
-    bool load = op->opcode == OP_LOAD || op->opcode == OP_POINTER_LOAD;
-    bool shape = op->opcode == OP_BROADCAST || op->opcode == OP_RESHAPE || op->opcode == OP_PERMUTE;
-    if (load) {
-        if (!memory_access_of(op, &access))
-            return false;
-        cost = memory_access_cost(&access, wanted) - memory_access_cost(&access, source->type->layout);
-    } else if (ir_has_trait(op, IR_TRAIT_ELEMENTWISE)) {
-        cost = layout_registers(wanted) - layout_registers(source->type->layout);
-        if (op->opcode == OP_MATH || op->opcode == OP_DIV || op->opcode == OP_MAP)
-            cost *= 8;
-    } else if (!shape) {
-        return false;
-    }
-    cost += operands_cost(r, op, wanted);
+    double cost = moved_cost(op, wanted);
+    if (cost < IMPOSSIBLE)
+        cost += operands_cost(r, op, wanted, FAR);
     if (cost >= gain || !pass_fuel(r->context))
         return false;
     rebuild_in(r, op, wanted);
