@@ -6,7 +6,10 @@
 #include "targets/common/integer.h"
 #include "targets/common/intrinsic.h"
 #include "targets/nvptx/thread/divide.h"
+#include "targets/nvptx/thread/memory.h"
 #include "targets/nvptx/thread/thread.h"
+
+enum { FIRST_WITH_BF16X2 = 9 /* compute capability */ };
 
 static LLVMValueRef contract(struct lowering *l, LLVMValueRef value)
 {
@@ -321,10 +324,32 @@ static LLVMValueRef compute_here(struct lowering *l, enum ir_element element, LL
     return value_from_bits(l, element, ptx_text(l, "", constraints, LLVMTypeOf(bits), &bits, 1, true));
 }
 
+/* Two at a time by the machine's own instruction, whose operands are words already where halves came together. */
+static void binary_bf16_pairs(struct lowering *l, const struct ir_operation *operation, LLVMValueRef *out, int count)
+{
+    const char *word = operation->opcode == OP_ADD ? "add" : operation->opcode == OP_SUB ? "sub" : "mul";
+    struct memory_shape shape = memory_shape(IR_BF16, 2);
+    for (int i = 0; i < count; i += 2) {
+        LLVMValueRef operands[2], both;
+        for (int o = 0; o < 2; o++) {
+            LLVMValueRef halves[2] = {value_register(l, operation->operands[o], i),
+                                      value_register(l, operation->operands[o], i + 1)};
+            memory_pack(l, IR_BF16, shape, halves, &operands[o]);
+        }
+        both = ptx_emit(l, PTX_BINARY_BF16X2, l->i32, operands, 2, &word);
+        memory_unpack(l, IR_BF16, shape, &both, out + i);
+    }
+}
+
 /* In f32, rounded two at a time: where the halves go on together they are a word already. */
 static void binary_bf16(struct lowering *l, const struct ir_operation *operation, bool nan, LLVMValueRef *out,
                         int count)
 {
+    bool machine = operation->opcode == OP_ADD || operation->opcode == OP_SUB || operation->opcode == OP_MUL;
+    if (machine && count % 2 == 0 && l->row->major >= FIRST_WITH_BF16X2) {
+        binary_bf16_pairs(l, operation, out, count);
+        return;
+    }
     LLVMValueRef *wide = value_array(l, count);
     for (int i = 0; i < count; i++)
         wide[i] = float_binary(l, operation->opcode, IR_F32, nan,

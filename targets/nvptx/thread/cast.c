@@ -364,6 +364,16 @@ static void cast_bits(struct lowering *l, enum ir_element from, enum ir_element 
     *out = from == to ? in : value_from_bits(l, to, value_to_bits(l, from, in));
 }
 
+/* Integers known to be so small that f32 has them all: rounded once more, to something narrower, they are right. */
+static bool is_exact_in_f32(const struct lowering *l, const struct ir_value *value)
+{
+    enum { MOST = 1 << 24 };
+    if (!ir_is_integer(value->type->element) || ir_element_info[value->type->element].bits < 32)
+        return false;
+    struct range range = range_of(l->ranges, value);
+    return range.low >= -MOST && range.high <= MOST;
+}
+
 void lower_cast(struct lowering *l, struct ir_operation *operation)
 {
     struct ir_value *source = operation->operands[0], *result = operation->results[0];
@@ -382,6 +392,13 @@ void lower_cast(struct lowering *l, struct ir_operation *operation)
         from = (enum ir_element)(from - IR_I8 + IR_U8); /* no sign to be spread over the upper half */
     if (round == IR_ROUND_RTNE && cast_pairs(l, from, to, in, out, count))
         return;
+    if (round == IR_ROUND_RTNE && (to == IR_F16 || to == IR_BF16) && is_exact_in_f32(l, source)) {
+        LLVMValueRef *wide = value_array(l, count);
+        for (int i = 0; i < count; i++)
+            wide[i] = cast_value(l, from, IR_F32, in[i], round, false);
+        cast_all(l, IR_F32, to, wide, out, count);
+        return;
+    }
     for (int i = 0; i < count; i++)
         out[i] = cast_value(l, from, to, in[i], round, saturate);
 }
