@@ -78,15 +78,16 @@ int loop_model_registers(const struct ir_function *function, const struct target
                          const struct ir_operation *loop, const struct ir_block *body)
 {
     const struct ir_operation *parent = loop->block->parent;
-    int warps = function->warps, most = budget_role_registers(loop), spare = 0;
+    int warps = function->warps, own = budget_role_registers(loop), spare = 0;
     for (; parent && parent->opcode != OP_ROLES; parent = parent->block->parent)
         if (ir_has_trait(parent, IR_TRAIT_LOOP))
             spare += LOOP_MODEL_SPARE / 2; /* for what the loops around need */
     bool products = false;
     for (const struct ir_operation *op = body->first; op; op = op->next)
         products |= op->opcode == OP_DOT || op->opcode == OP_DOT_ASYNC;
-    if (!most)
-        most = target_thread_registers(target, parent || products || warps > BUSY_WARPS ? warps : BUSY_WARPS);
+    if (own)
+        return own - spare;
+    int most = target_thread_registers(target, parent || products || warps > BUSY_WARPS ? warps : BUSY_WARPS);
     if (function->max_registers > 0 && function->max_registers < most)
         most = function->max_registers;
     return most - spare;

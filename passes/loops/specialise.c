@@ -34,7 +34,12 @@
 #include "passes/base/rewrite.h"
 #include "passes/loops/buffer_copy.h"
 
-enum { RASTER = 8 };
+enum {
+    RASTER = 8,
+    BLOCK_SHARED = 1024, /* that the hardware takes for itself */
+    LEAST_WORK = 128,    /* cycles */
+    MOST_OF_TWO = 144    /* registers of a thread for tiles, where two blocks share a multiprocessor */
+};
 
 /* ---- channels and rings ---- */
 
@@ -269,12 +274,85 @@ static int slots_to_gain(struct outline *o, int64_t room)
     return least;
 }
 
+/* Blocks that a multiprocessor has registers for. */
+static int blocks_of(const struct outline *o)
+{
+    int all = o->function->warps + BUDGET_PRODUCER_WARPS, most = o->function->max_registers;
+    int blocks = most ? target_registers(o->context->target) / (32 * all * most) : 1;
+    return blocks > 1 ? blocks : 1;
+}
+
+/* Shared memory of a block, when as many as there are registers for share a multiprocessor's. */
+static int64_t block_room(const struct outline *o)
+{
+    return (o->context->target->shared_bytes + BLOCK_SHARED) / blocks_of(o) - BLOCK_SHARED;
+}
+
+/* Registers of a thread for tiles that no copy brings, an iteration ahead: prefetch_loads will want them. */
+static int registers_ahead(const struct ir_block *body)
+{
+    int registers = 0;
+    for (const struct ir_operation *op = body->first; op; op = op->next)
+        if (op->opcode == OP_LOAD && op->results[0]->type->rank > 1)
+            registers += prefetch_registers(op->results[0]);
+    return registers;
+}
+
+/* Cycles for which the loop computes with tiles beside its products. */
+static double work_beside(const struct loop_model *model)
+{
+    double cycles = 0;
+    for (int i = 0; i < model->count; i++) {
+        const struct ir_operation *op = model->operations[i].operation;
+        bool tile = op->result_count && op->results[0]->type->kind == IR_TILE && op->results[0]->type->rank > 0;
+        bool product = op->opcode == OP_DOT || op->opcode == OP_DOT_ASYNC || op->opcode == OP_DOT_WAIT;
+        cycles += tile && !product ? model->operations[i].cost.issue : 0;
+    }
+    return cycles;
+}
+
+/* Whether one warpgroup of consumers leaves tensor cores idle for most of the time, since in each loop it waits for
+ * what it computes itself, and has registers to spare.  (Where it does nothing but multiply, products in flight and
+ * longer rings serve better.) */
+static bool leaves_idle(const struct outline *o)
+{
+    bool any = false;
+    for (int c = 0; c < o->channels.count; c++) {
+        const struct ir_block *body = loop_body_of(o->channels.data[c].wait);
+        if (!body)
+            continue;
+        struct loop_model model = loop_model_make(o->context->arena, o->context->target, body, loop_model_copies_ahead,
+                                                  NULL);
+        int registers = loop_model_pressure(o->context->arena, body) + registers_ahead(body);
+        if (2 * model.tensor > model.chain || work_beside(&model) < LEAST_WORK || registers > MOST_OF_TWO)
+            return false;
+        any = true;
+    }
+    return any && o->function->warps == BUDGET_PRODUCER_WARPS && !o->function->max_registers &&
+           o->function->persistent <= 0;
+}
+
+/* Two blocks a multiprocessor then, of which one computes while the other waits: if each still has the slots that hide
+ * the latency of its copies.  `taken`: what a block takes beside its rings. */
+static void choose_blocks(struct outline *o, int64_t taken)
+{
+    bool enough = leaves_idle(o);
+    if (!enough)
+        return;
+    o->function->max_registers = target_thread_registers(o->context->target, 2 * 2 * BUDGET_PRODUCER_WARPS);
+    enough = share_room(o, block_room(o) - taken);
+    for (int r = 0; r < o->rings.count && enough; r++)
+        enough = !o->rings.data[r].in_loop || o->rings.data[r].plan.slots >= o->rings.data[r].plan.wanted;
+    if (!enough)
+        o->function->max_registers = 0;
+}
+
 /* Slots for each ring in a loop, by latency and by the room there is. */
 static bool choose_slots(struct outline *o)
 {
     struct scratching scratch = {.o = o};
     ir_walk(o->function->body, measure_scratch, &scratch);
-    int64_t room = o->context->target->shared_bytes - budget_shared_beside(scratch.most);
+    int64_t room = -budget_shared_beside(scratch.most);
     for (struct ir_operation *op = o->function->body->first; op; op = op->next) /* those that no copy fills */
         if (op->opcode == OP_BUFFER) {
             bool filled = false;
@@ -285,6 +363,8 @@ static bool choose_slots(struct outline *o)
     for (int r = 0; r < o->rings.count; r++)
         room -= o->rings.data[r].in_loop ? 0 : o->rings.data[r].room;
     plan_rings(o);
+    choose_blocks(o, -room);
+    room += block_room(o);
     int64_t spare = outline_spare_staging(o);
     if (spare && (room < 0 || slots_to_gain(o, room + spare) > slots_to_gain(o, room))) { /* loads before stores */
         outline_save_staging(o);
@@ -388,18 +468,21 @@ static void build_rings(struct outline *o, struct ir_builder *builder, int consu
         ir_build(builder, OP_CLUSTER_BARRIER, 0, NULL, 0, NULL);
 }
 
-/* Registers of a thread of the consumers and of the producer; 0: as many as it starts with.  Where maxnreg lets threads
- * start with less, the block has not all of a multiprocessor's to share out, and consumers would wait for more for
- * ever. */
+/* Registers of a thread of the consumers and of the producer; 0: as many as it starts with.  Where threads start with
+ * less than they could, because several blocks share a multiprocessor, consumers get what the producer's give back. */
 static void registers_of(const struct outline *o, int64_t *registers)
 {
     const struct role_budget *budget = budget_of_roles(o->function->warps);
-    int warps = o->function->warps, most = o->function->max_registers;
-    int start = target_thread_registers(o->context->target, warps + BUDGET_PRODUCER_WARPS);
-    bool shared_out = warps >= 4 && warps <= 12 && warps % 4 == 0 && (!most || most >= start);
+    int warps = o->function->warps, all = warps + BUDGET_PRODUCER_WARPS, most = o->function->max_registers;
+    int start = target_thread_registers(o->context->target, all);
+    bool shared_out = warps >= 4 && warps <= 12 && warps % 4 == 0;
     int64_t each = most ? most / TARGET_REGISTER_STEP * TARGET_REGISTER_STEP : TARGET_THREAD_REGISTERS;
     registers[0] = shared_out ? int64_min(budget->consumer, each) : 0;
     registers[1] = shared_out ? int64_min(budget->producer, each) : 0;
+    if (shared_out && most && most < start) {
+        int64_t left = each * all - registers[1] * BUDGET_PRODUCER_WARPS;
+        registers[0] = int64_min(budget->consumer, left / warps / TARGET_REGISTER_STEP * TARGET_REGISTER_STEP);
+    }
 }
 
 static void remove_source(struct outline *o)
@@ -448,11 +531,13 @@ static void build_roles(struct outline *o)
         ir_build(&builder, OP_CLUSTER_BARRIER, 0, NULL, 0, NULL);
     remove_source(o);
     function->warps += BUDGET_PRODUCER_WARPS;
-    if (function->persistent > 1)
+    int most = blocks_of(o),
+        blocks = function->persistent > 0 && function->persistent < most ? function->persistent : most;
+    if (function->persistent > blocks)
         pass_remark(o->context, function->at,
-                    "persistent = %d becomes 1: a multiprocessor holds the rings and registers of one block",
-                    function->persistent);
-    function->persistent = o->persistent ? 1 : 0;
+                    "persistent = %d becomes %d: a multiprocessor holds the rings and registers of %d block%s",
+                    function->persistent, blocks, blocks, blocks > 1 ? "s" : "");
+    function->persistent = o->persistent ? blocks : 0;
     function->raster = 0;
     function->raster_among = 0;
 }
@@ -483,8 +568,11 @@ static void report(const struct outline *o)
                     ring->in_loop ? ring_plan_reason(o->context->arena, &ring->plan, o->function->stages)
                                   : "it is brought once a program");
     }
-    pass_remark(o->context, o->function->at, "%d warps are consumers beside a producer; programs %s%s",
+    const char *blocks = blocks_of(o) > 1 ? arena_printf(o->context->arena, ", %d on a multiprocessor", blocks_of(o))
+                                          : "";
+    pass_remark(o->context, o->function->at, "%d warps are consumers beside a producer; programs %s%s%s",
                 o->function->warps, o->persistent ? "are walked over by persistent blocks" : "have a block each",
+                blocks,
                 o->reversed     ? ", the longest first"
                 : o->raster > 1 ? ", in a raster"
                                 : "");

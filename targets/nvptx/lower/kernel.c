@@ -265,7 +265,7 @@ static void declare_kernel(struct lowering *l)
     tma_declare(l);
     /* more than the threads may have together: ptxas would give it to them all the same */
     int most = l->function->max_registers;
-    if (most && most < roles_registers_at_start(l))
+    if (most && most <= roles_registers_at_start(l))
         kernel_annotate(l, "maxnreg", most);
     LLVMTypeRef bytes = LLVMArrayType2(l->i8, 0);
     l->shared = LLVMAddGlobalInAddressSpace(l->module, bytes, "tile_shared", 3);

@@ -80,8 +80,9 @@ void roles_open(struct lowering *l)
 
 int roles_registers_at_start(const struct lowering *l)
 {
-    int blocks = l->function->persistent > 1 ? l->function->persistent : 1;
-    return target_thread_registers(l->row, l->function->warps * blocks);
+    int blocks = l->function->persistent > 1 ? l->function->persistent : 1, told = l->function->max_registers;
+    int most = target_thread_registers(l->row, l->function->warps * blocks);
+    return told && told < most ? told / TARGET_REGISTER_STEP * TARGET_REGISTER_STEP : most;
 }
 
 static void set_registers(struct lowering *l, int64_t registers, int64_t warps)
@@ -233,7 +234,7 @@ void lower_roles(struct lowering *l, struct ir_operation *operation)
     if (l->role >= 0)
         die("roles inside a role");
     /* Without it ptxas may not know the registers at the start, and then ignores setmaxnreg. */
-    if (registers)
+    if (registers && !l->function->max_registers)
         kernel_annotate(l, "minctasm", l->function->persistent > 1 ? l->function->persistent : 1);
     if (!warps || warps->count != operation->region_count)
         die("roles without their warps");

@@ -352,6 +352,8 @@ static void open_function(struct reading *r, char *header)
         made.threads = atoi(number + 8);
     if ((number = strstr(header, ".minnctapersm")))
         made.blocks = atoi(number + 13);
+    if ((number = strstr(header, ".maxnreg")))
+        made.most = atoi(number + 8);
     vector_push(r->arena, &r->module->functions, made);
     r->function = &r->module->functions.data[r->module->functions.count - 1];
     r->registers.count = r->labels.count = 0;

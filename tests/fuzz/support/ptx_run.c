@@ -356,8 +356,9 @@ static void choose_order(struct machine *m)
 static int registers_at_start(const struct machine *m)
 {
     enum { REGISTERS = 65536, MOST = 256 };
-    int each = REGISTERS / (m->threads * m->module->functions.data[m->kernel].blocks) / 8 * 8;
-    return each > MOST ? MOST : each;
+    const struct ptx_function *kernel = &m->module->functions.data[m->kernel];
+    int each = REGISTERS / (m->threads * kernel->blocks) / 8 * 8, most = kernel->most ? kernel->most / 8 * 8 : MOST;
+    return each > most ? most : each;
 }
 
 /* A NaN as a float of 32 or 64 bits, a large number as others. */
