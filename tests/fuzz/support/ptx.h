@@ -112,7 +112,7 @@ struct ptx_instruction {
 struct ptx_function {
     const char *name;
     int threads, blocks /* that share a multiprocessor, at least */, register_count, parameter_count;
-    int most; /* registers of a thread at the start; 0: not told */
+    int most;                               /* registers of a thread at the start; 0: not told */
     const char *parameters[PTX_PARAMETERS]; /* names, in order; in a kernel the second and later ones: tensor maps */
     VECTOR(struct ptx_instruction) code;
 };
