@@ -37,6 +37,7 @@ const struct pass_row pass_rows[] = {
     ROW(fuse_dot,           VALUE,    BOTH_2),  /* before licm could take the summand apart from its product */
     ROW(licm,               VALUE,    BOTH_2),  /* before unroll, so that copies share what does not change */
     ROW(unroll,             VALUE,    BOTH_2),
+    ROW(decide,             VALUE,    BOTH_2),  /* before peel, which then sees only conditions that are open */
     ROW(simplify,           VALUE,    BOTH_2),  /* iterations that are written out have constants to fold */
     ROW(cse,                VALUE,    BOTH_2),
     ROW(dce,                VALUE,    BOTH_2),

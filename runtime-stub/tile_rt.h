@@ -389,8 +389,8 @@ struct tile_rt_map {
     uint16_t swizzle;                    /* bytes: 0, 32, 64, 128 */
     uint8_t type, rank;                  /* enum tile_rt_type; dimensions of the map */
     uint8_t dimension[TILE_RT_MAP_RANK]; /* of the view; the first is the one without gaps */
-    uint8_t reserved;
-    uint32_t box[TILE_RT_MAP_RANK]; /* elements */
+    uint8_t part;                        /* 1: the last two dimensions are for a part of the view, see tile_rt_maps.c */
+    uint32_t box[TILE_RT_MAP_RANK];      /* elements */
 };
 
 /* One instance of the kernel for one target.  It fits a call when the kernel's keys (tile_rt_kernel.keys names them)

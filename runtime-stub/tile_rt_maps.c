@@ -8,7 +8,12 @@
  *
  * What the hardware can not say of a view (a stride of 0 or of 6 bytes, an extent over 2^32) is no error: the variant
  * does not fit, and one that reads by ordinary loads is looked for.  It writes 16 bytes at a time, too, even where the
- * row ends within them: a view whose rows do is not written through a map. */
+ * row ends within them: a view whose rows do is not written through a map.
+ *
+ * Code that copies parts of a view, of which one dimension begins and ends where it says, has the hardware leave out what
+ * is behind the end.  All elements up to 2^30 are inside along that dimension, whose stride is s, and two dimensions
+ * follow with the strides s and 2^34 - s: coordinates (2^30 - extent + i, stop, 2^30) are the address of element
+ * stop - extent + i, since 2^30 * 2^34 is 0 in 64 bits. */
 #include "tile_rt_internal.h"
 #include <stdlib.h>
 #include <string.h>
@@ -31,6 +36,10 @@ static __thread struct {
     uint8_t next[SETS]; /* the way to be replaced */
 } last_maps;
 
+#define PART_ELEMENTS (UINT64_C(1) << 30)
+#define PART_STRIDE (INT64_C(1) << 34)
+#define PART_MOST UINT64_C(0x7fff0000) /* more than any coordinate along the last two */
+
 struct description {
     uint64_t address, extents[TILE_RT_MAP_RANK], strides[TILE_RT_MAP_RANK];
     int present, empty;
@@ -48,6 +57,30 @@ static const char *describe_stride(int64_t stride, int64_t size, uint64_t *bytes
     return NULL;
 }
 
+/* The two dimensions at the end of a map of parts, and the extent of the one that the parts are of. */
+static const char *describe_part(const struct tile_rt_map *map, const uint64_t *view, unsigned rank,
+                                 struct description *d)
+{
+    unsigned first = map->rank - 2u, i;
+    int64_t size = tile_rt_type_size(map->type), stride = (int64_t)view[1 + rank + map->dimension[first]];
+    const char *refusal = NULL;
+    if (!d->present || d->empty)
+        stride = 16;
+    for (i = 0; i < first; i++)
+        if (map->dimension[i] == map->dimension[first]) {
+            if (d->extents[i] > PART_ELEMENTS)
+                refusal = "an extent is over 2^30";
+            d->extents[i] = PART_ELEMENTS;
+            d->strides[i - 1] = (uint64_t)(stride * size); /* also where there is one element, and it was never asked */
+        }
+    d->extents[first] = d->extents[first + 1] = PART_MOST;
+    if (refusal == NULL)
+        refusal = describe_stride(stride, size, &d->strides[first - 1]);
+    if (refusal == NULL)
+        refusal = describe_stride(PART_STRIDE - stride, size, &d->strides[first]);
+    return refusal;
+}
+
 /* The view, of `rank` dimensions, in the order of the map; NULL, or what can not be said. */
 static const char *describe(const struct tile_rt_map *map, const uint64_t *view,
                             const struct tile_rt_parameter *parameter, struct description *d)
@@ -57,7 +90,7 @@ static const char *describe(const struct tile_rt_map *map, const uint64_t *view,
     unsigned rank = parameter->rank, i;
     d->address = view[0];
     d->empty = 0;
-    for (i = 0; i < map->rank && refusal == NULL; i++) {
+    for (i = 0; i < rank && refusal == NULL; i++) {
         int64_t extent = d->present ? (int64_t)view[1 + map->dimension[i]] : 1;
         int64_t stride = (int64_t)view[1 + rank + map->dimension[i]];
         d->empty |= extent == 0;
@@ -72,6 +105,8 @@ static const char *describe(const struct tile_rt_map *map, const uint64_t *view,
         else if (i > 0) /* never taken, but it has to be a legal one */
             d->strides[i - 1] = (d->extents[0] * (uint64_t)size + 15) / 16 * 16;
     }
+    if (map->part && refusal == NULL)
+        refusal = describe_part(map, view, rank, d);
     if (!d->present || d->empty)
         d->address = NO_ADDRESS;
     else if (d->address % 16 != 0 && refusal == NULL)

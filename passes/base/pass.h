@@ -4,8 +4,9 @@
 #include "base/base.h"
 #include "ir/ir.h"
 
-struct target_row; /* targets/target.h: facts only */
-struct ranges;     /* ir/facts/analysis.h */
+struct target_row;  /* targets/target.h: facts only */
+struct ranges;      /* ir/facts/analysis.h */
+struct asked_plans; /* passes/base/planning.h */
 
 /* A knob of a function's schedule that did nothing. */
 struct idle_knob {
@@ -29,6 +30,7 @@ struct pass_context {
     const char *name;            /* of the pass that runs */
     const char *instance;        /* what remarks and warnings call the function, or NULL */
     const struct ranges *ranges; /* of the function as the pass finds it, if passes.def says that it needs them */
+    struct asked_plans *asked;   /* plans that the command asks for, or NULL */
     struct idle_knobs *idle;     /* where pass_idle_knob notes what it is told, or NULL */
     /* the std library's body of a math function, or NULL: for expand_math (front_math_function behind it) */
     struct ir_function *(*math_function)(void *context, struct ir_module *module, enum ir_math function,

@@ -95,12 +95,12 @@ void planning_begin(struct ir_operation *loop)
 /* ---- what is said of one operation ---- */
 
 /* The plan of the innermost loop around; one that was read as text learns here which places its names stand for. */
-static struct ir_plan *plan_around(const struct ir_operation *op)
+static struct ir_plan *plan_around(const struct ir_operation *op, struct ir_plan *of_loop(const struct ir_operation *))
 {
     const struct ir_operation *loop = op->block->parent;
     while (loop && !ir_has_trait(loop, IR_TRAIT_LOOP))
         loop = loop->block->parent;
-    struct ir_plan *plan = loop ? ir_plan_of(loop) : NULL;
+    struct ir_plan *plan = loop ? of_loop(loop) : NULL;
     if (!plan || plan->settled)
         return plan;
     const struct ir_plan *work = work_of(loop);
@@ -117,15 +117,66 @@ static struct ir_plan *plan_around(const struct ir_operation *op)
 
 struct ir_plan_input *planning_input(const struct ir_operation *reader)
 {
-    struct ir_plan *plan = plan_around(reader);
+    struct ir_plan *plan = plan_around(reader, ir_plan_of);
     return plan ? input_at(plan, reader->at) : NULL;
 }
 
 struct ir_plan_product *planning_product(const struct ir_operation *product)
 {
-    struct ir_plan *plan = plan_around(product);
+    struct ir_plan *plan = plan_around(product, ir_plan_of);
     return plan ? product_at(plan, product->at) : NULL;
 }
+
+const struct ir_plan_input *planning_asked_input(const struct ir_operation *reader)
+{
+    const struct ir_plan *plan = plan_around(reader, ir_plan_asked);
+    return plan ? input_at(plan, reader->at) : NULL;
+}
+
+const struct ir_plan_product *planning_asked_product(const struct ir_operation *product)
+{
+    const struct ir_plan *plan = plan_around(product, ir_plan_asked);
+    return plan ? product_at(plan, product->at) : NULL;
+}
+
+enum ir_way planning_asked_way(const struct ir_operation *reader)
+{
+    const struct ir_plan_input *input = planning_asked_input(reader);
+    return input ? input->way : IR_WAY_OPEN;
+}
+
+int planning_asked_slots(const struct ir_operation *reader)
+{
+    const struct ir_plan_input *input = planning_asked_input(reader);
+    return input ? input->slots : IR_PLAN_OPEN;
+}
+
+/* ---- plans that the command asks for ---- */
+
+struct asked_plan *planning_find_asked(const struct pass_context *context, const struct ir_operation *loop)
+{
+    for (int i = 0; context->asked && i < context->asked->count; i++) {
+        struct asked_plan *asked = &context->asked->data[i];
+        if (loop->at.source && loop->at.line == asked->line && !strcmp(loop->at.source->name, asked->file))
+            return asked;
+    }
+    return NULL;
+}
+
+void planning_note_asked(struct pass_context *context, const struct ir_operation *loop, const char *problem)
+{
+    struct asked_plan *asked = planning_find_asked(context, loop);
+    if (!asked)
+        return;
+    asked->done |= !problem;
+    if (!problem || asked->problem)
+        return;
+    asked->problem = arena_printf(context->asked->arena, "%s", problem);
+    asked->instance = context->instance;
+    asked->at = loop->at;
+}
+
+/* ---- what passes tell ---- */
 
 void planning_tell_input(const struct ir_operation *reader, enum ir_way way, const char *why)
 {

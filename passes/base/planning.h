@@ -1,5 +1,5 @@
 /* Which operations a loop's plan (ir/plan.h) speaks of, and what it says of one.  Passes that decide how a loop works
- * write here what they did, or why they did not. */
+ * read here what is asked for, and write here what they did, or why they did not. */
 #ifndef TILECC_PASSES_PLANNING_H
 #define TILECC_PASSES_PLANNING_H
 #include "ir/plan.h"
@@ -15,6 +15,33 @@ void planning_begin(struct ir_operation *loop);
 /* What the innermost loop around a reader or a product plans for it; NULL: nothing. */
 struct ir_plan_input *planning_input(const struct ir_operation *reader);
 struct ir_plan_product *planning_product(const struct ir_operation *product);
+
+/* What is asked for it there; NULL: nothing.  The way, and a number or IR_PLAN_OPEN. */
+const struct ir_plan_input *planning_asked_input(const struct ir_operation *reader);
+const struct ir_plan_product *planning_asked_product(const struct ir_operation *product);
+enum ir_way planning_asked_way(const struct ir_operation *reader);
+int planning_asked_slots(const struct ir_operation *reader);
+
+/* ---- plans that the command asks for (--plan) ---- */
+
+struct asked_plan {
+    const char *file; /* the loop's place */
+    int line;
+    const struct ir_plan *plan;
+    bool done;           /* some loop there does all of it */
+    const char *problem; /* or why the first one does not; NULL: no loop was met there */
+    const char *instance;
+    struct location at;
+};
+struct asked_plans {
+    struct arena *arena;
+    struct asked_plan *data;
+    int count, capacity;
+};
+/* The plan that is asked for at the loop's place, or NULL. */
+struct asked_plan *planning_find_asked(const struct pass_context *context, const struct ir_operation *loop);
+/* Notes why a loop does not do what is asked for; NULL: it does. */
+void planning_note_asked(struct pass_context *context, const struct ir_operation *loop, const char *problem);
 
 /* Says for an input that it comes on this way, or why it does not come on a better one, where that is said for the first
  * time. */

@@ -3,6 +3,7 @@
 
 #include "base/plant.h"
 #include "ir/facts/alias.h"
+#include "ir/facts/analysis.h"
 #include "passes/layout/memory_access.h"
 #include "passes/loops/prefetch_copies.h"
 #include "passes/base/rewrite.h"
@@ -63,9 +64,21 @@ const char *buffer_producer_problem(const struct ir_operation *reader)
     return NULL;
 }
 
+/* In front of a part are other elements of the view, which TMA would take for the part's own. */
+static bool starts_in_front_of(const struct ir_access *access, int dimension)
+{
+    struct arena *arena = arena_create();
+    const struct ir_value *index = access->index[dimension];
+    bool front = range_of(ranges_analyse(access->view->block->function, arena), index).low < 0;
+    arena_destroy(arena);
+    return front;
+}
+
 const char *buffer_start_problem(const struct ir_access *access, const struct tensor_map *map)
 {
     enum { CHUNK = 16 };
+    if (map->part >= 0 && starts_in_front_of(access, map->part))
+        return "its start in a part of a view is not known to be 0 or more";
     const struct ir_value *start = access->index[map->dimension[0]];
     if (memory_divisor(start) * (ir_element_info[map->element].bits / 8) % CHUNK && !PLANTED(tma_begins_anywhere))
         return "its start along the contiguous dimension is not known to be a multiple of 16 bytes, as a clause such as "

@@ -144,6 +144,8 @@ static bool plan_copy(const struct factor_staging *s, const struct ir_operation 
     if (!load || load->opcode != OP_LOAD)
         return false;
     int wanted = contiguous_for(dot, factor, &plan->source);
+    if (planning_asked_way(load) == IR_WAY_REGISTERS)
+        return false;
     bool possible = buffer_copy_possible(s->context->target, load, &contiguous, &reason);
     if (possible && wanted >= 0 && contiguous != wanted) {
         reason = "k is not contiguous";
@@ -534,10 +536,10 @@ static void stage(struct factor_staging *s, struct ir_operation *dot)
 }
 
 /* Whether all threads copy by cp.async where a producer could: TMA can bring no factor, or one is gathered, which they
- * can bring and a producer cannot. */
+ * can bring and a producer cannot, or so it is asked for. */
 static bool is_by_threads(const struct factor_staging *s)
 {
-    bool bulk = false, gathered = false;
+    bool bulk = false, gathered = false, asked = false;
     for (int i = 0; i < 2 * s->dots.count; i++) {
         const struct ir_operation *dot = s->dots.data[i / 2];
         const struct ir_operation *load = source_of(dot->operands[i % 2]).origin->definition;
@@ -548,10 +550,11 @@ static bool is_by_threads(const struct factor_staging *s)
             !buffer_copy_possible(s->context->target, load, &contiguous, &reason) ||
             !(buffer = buffer_type(s, load->results[0]->type, contiguous)))
             continue;
+        asked |= planning_asked_way(load) == IR_WAY_CP_ASYNC;
         bulk |= buffer_copy_fits(s->context->target, dot, load, buffer, &reason);
         gathered |= buffer_copy_gathers(load) && copies_copy_bytes(load) == WIDEST_COPY;
     }
-    return !bulk || gathered;
+    return !bulk || gathered || asked;
 }
 
 bool pass_buffer_operands(struct ir_function *function, struct pass_context *context)

@@ -260,6 +260,16 @@ static void rewrite(struct loop_products *l)
     ir_remove(last->wait);
 }
 
+/* Of the first product that something is asked for. */
+static int asked_in_flight(const struct ir_operation *loop)
+{
+    const struct ir_plan *asked = ir_plan_asked(loop);
+    for (int i = 0; asked && i < asked->products.count; i++)
+        if (asked->products.data[i].in_flight != IR_PLAN_OPEN)
+            return asked->products.data[i].in_flight;
+    return IR_PLAN_OPEN;
+}
+
 static void tell_products(const struct ir_operation *loop, bool in_flight, const char *why)
 {
     for (const struct ir_operation *op = loop->regions[0]->first; op; op = op->next) {
@@ -283,7 +293,10 @@ static void visit(struct ir_operation *op, void *data)
     if (!products)
         return;
     struct loop_products l = {.arena = v->context->arena, .loop = op};
-    const char *problem = v->warps > WARPGROUP ? "another warpgroup multiplies meanwhile" : find_problem(&l);
+    int asked = asked_in_flight(op);
+    const char *problem = asked == 0                           ? "the plan asks for it"
+                          : v->warps > WARPGROUP && asked != 1 ? "another warpgroup multiplies meanwhile"
+                                                               : find_problem(&l);
     if (problem)
         pass_remark(v->context, op->at, "products are waited for at once: %s", problem);
     bool done = !problem && pass_fuel(v->context);

@@ -340,7 +340,8 @@ static void build_steady(const struct rotation *r, struct ir_builder *builder, s
     map_carried(r, &again, arguments);
     map_crossing(r, &before, arguments);
     mark_lead(r, lead);
-    bool turns = r->function->warps >= 8 && r->function->warps % 4 == 0;
+    const struct ir_plan *asked = ir_plan_asked(made->parent);
+    bool turns = r->function->warps >= 8 && r->function->warps % 4 == 0 && !(asked && asked->turns == 0);
     if (ir_plan_of(made->parent))
         ir_plan_of(made->parent)->turns = turns;
     for (int i = 0; i < r->body.count; i++)
@@ -442,6 +443,9 @@ static void refuse(const struct visiting *v, const struct rotation *r, const cha
 static const char *find_problem(const struct visiting *v, struct rotation *r, double *in_order, double *overlapped)
 {
     struct arena *arena = v->context->arena;
+    const struct ir_plan_product *asked = planning_asked_product(r->second);
+    if (asked && asked->stage == 0)
+        return "the plan asks for it";
     if (v->obstacle)
         return arena_printf(arena, "no producer can bring what they read, %s", v->obstacle);
     if (!split_stages(r))
@@ -452,9 +456,9 @@ static const char *find_problem(const struct visiting *v, struct rotation *r, do
         return arena_printf(arena, "a thread has no registers for both, they take %lld of %d and the rest needs %d",
                             (long long)fragments, budget->consumer, budget->consumer - budget->fragments);
     predict(r, in_order, overlapped);
-    return *overlapped > WORTH_IT * *in_order
-               ? arena_printf(arena, "an iteration would take %.0f cycles instead of %.0f", *overlapped, *in_order)
-               : NULL;
+    bool worth = *overlapped <= WORTH_IT * *in_order || (asked && asked->stage == 1);
+    return worth ? NULL
+                 : arena_printf(arena, "an iteration would take %.0f cycles instead of %.0f", *overlapped, *in_order);
 }
 
 static void visit(struct ir_operation *op, void *data)

@@ -6,24 +6,59 @@
  * becomes
  *     for %k = … plan(input a; input b; product 0) iter(%acc …) { … }
  *
- * The plan is open: passes behind this one fill in what they decide, and settle_plans shows it.  Right because a plan
- * changes nothing that the loop computes. */
+ * The plan is open: passes behind this one fill in what they decide, and settle_plans shows it.  What the command asks for
+ * (--plan) stands beside it from here on, as `asked`.  Right because a plan changes nothing that the loop computes. */
+#include <string.h>
+
 #include "passes/base/planning.h"
 #include "passes/base/rewrite.h"
 
+/* Why the loop cannot have the plan, as it does not do what that speaks of; NULL: it does. */
+static const char *find_stranger(struct arena *arena, const struct ir_plan *asked, const struct ir_plan *plan)
+{
+    struct buffer names = {0};
+    for (int i = 0; i < plan->inputs.count; i++)
+        buffer_printf(&names, "%s%s", i ? ", " : "", plan->inputs.data[i].name);
+    const char *all = arena_printf(arena, "%s", plan->inputs.count ? names.data : "nothing");
+    buffer_free(&names);
+    for (int i = 0; i < asked->inputs.count; i++) {
+        bool known = false;
+        for (int k = 0; k < plan->inputs.count && !known; k++)
+            known = !strcmp(asked->inputs.data[i].name, plan->inputs.data[k].name);
+        if (!known)
+            return arena_printf(arena, "the loop has no input %s; it reads %s", asked->inputs.data[i].name, all);
+    }
+    return asked->products.count > plan->products.count ? arena_printf(arena, "the loop has no product %d; it has %d",
+                                                                       asked->products.count - 1, plan->products.count)
+                                                        : NULL;
+}
+
+struct beginning {
+    struct pass_context *context;
+    bool changed;
+};
+
 static void begin(struct ir_operation *op, void *data)
 {
-    bool *changed = data;
+    struct beginning *b = data;
     if (op->opcode != OP_FOR || ir_plan_of(op))
         return;
     planning_begin(op);
-    *changed |= ir_plan_of(op) != NULL;
+    if (!ir_plan_of(op))
+        return;
+    b->changed = true;
+    const struct asked_plan *asked = planning_find_asked(b->context, op);
+    const char *stranger = asked ? find_stranger(b->context->arena, asked->plan, ir_plan_of(op)) : NULL;
+    if (stranger)
+        planning_note_asked(b->context, op, stranger);
+    else if (asked)
+        ir_set_plan(op, IR_ATTRIBUTE_ASKED, ir_plan_copy(op->block->function->module->arena, asked->plan));
 }
 
 bool pass_plan_loops(struct ir_function *function, struct pass_context *context)
 {
-    bool changed = false;
+    struct beginning b = {.context = context};
     if (pass_fuel(context))
-        ir_walk(function->body, begin, &changed);
-    return changed;
+        ir_walk(function->body, begin, &b);
+    return b.changed;
 }

@@ -289,6 +289,9 @@ static void plan_ring(struct pipelining *p, struct pipelined_loop *loop)
     model.iteration /= loop->parts;
     loop->ring = ring_plan_make(&model, bytes / loop->parts, model.iteration, false, p->function);
     loop->ring.parts = loop->parts;
+    for (int c = 0; c < loop->copies.count; c++)
+        if (planning_asked_slots(loop->copies.data[c].copy) > 0)
+            loop->ring.most = planning_asked_slots(loop->copies.data[c].copy);
     if (!loop->asynchronous && loop->ring.most > 2)
         loop->ring.most = 2;
 }

@@ -285,6 +285,9 @@ static bool find_loads(struct prefetch *s)
         const char *own = problem ? problem : problem_of_load(s, op);
         struct scheduled_load load = {.load = op, .position = position};
         load.most = most > MOST_AHEAD ? MOST_AHEAD : most;
+        const struct ir_plan_input *asked = planning_asked_input(op);
+        if (asked && asked->ahead != IR_PLAN_OPEN && asked->ahead < load.most)
+            load.most = asked->ahead;
         if (!own && most < 1)
             own = "the schedule says one stage";
         if (!own && is_piecemeal(op))

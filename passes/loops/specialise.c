@@ -149,7 +149,8 @@ static void find_channel(struct ir_operation *op, void *data)
             return;
         }
         ir_access_of(copy, &access);
-        reason = buffer_producer_problem(copy);
+        reason = planning_asked_way(copy) == IR_WAY_CP_ASYNC ? "the plan asks for copies by all threads"
+                                                             : buffer_producer_problem(copy);
         if (!reason && tensor_map_for(access.view, access.rank, access.place, access.buffer->type, &map, &reason))
             reason = buffer_start_problem(&access, &map);
         if (reason) {
@@ -245,6 +246,9 @@ static void plan_rings(struct outline *o)
         if (from >= 0 && to >= 0)
             busy = model.operations[to].start + model.operations[to].cost.issue - model.operations[from].start;
         struct ring_plan one = ring_plan_make(&model, ring->room, busy, true, o->function);
+        for (int i = 0; i < channel->copies.count; i++)
+            if (planning_asked_slots(channel->copies.data[i]) > 0)
+                one.most = planning_asked_slots(channel->copies.data[i]);
         if (one.most > ring->plan.most || one.wanted > ring->plan.wanted)
             ring->plan = one;
     }

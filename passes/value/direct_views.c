@@ -8,7 +8,11 @@
  *     %t = load %turned[%i +: 128, %j +: 64], %f               ->   %u = load %b[%j +: 64, %i +: 128], %f
  *     %p = dot %t, …                                                %t = permute permutation(1, 0) %u
  *
- * Tensor maps, rings and facts of strides belong to parameters, and now find one.  Kernels that say the same in different
+ *     %part = subview drop(1) %a[%z .. %z1, %from .. %to, %0 .. %k]
+ *     %t = load %part[%i +: 128, %j +: 64], %f            ->   %p = subview %a[%0 .. %n, %from .. %to, %0 .. %k]
+ *                                                                %t = load %p[%z, %i +: 128, %j +: 64], %f
+ *
+ * Tensor maps, rings and facts of strides belong to parameters, and now find one, or a part of one.  Kernels that say the same in different
  * ways become the same program.
  *
  * Right for two reasons.  A dropped index that lies outside makes the sub-view absent, so nothing of it is read; the same
@@ -102,9 +106,46 @@ static bool adds_up(const struct direct *d, const struct ir_value *start, const 
     return a.low >= 0 && b.low >= 0 && !__builtin_add_overflow(a.high, b.high, &sum) && sum <= whole.high;
 }
 
-/* The places of the parent's dimensions, in order; false: there are none that say the same. */
+/* Whether the access is a slice of a part that drops dimensions and, along one dimension alone, is no whole one. */
+static bool is_slice_of_part(const struct ir_operation *subview, const struct ir_access *access)
+{
+    int parts = 0;
+    for (int p = 0, own = 0; p < subview->operands[0]->type->rank; p++)
+        if (!is_dropped(subview, p)) {
+            parts += !is_zero(subview->operands[1 + 2 * p]) || !goes_on_to_the_end(subview, p);
+            if (access->place[own++] == IR_GATHER)
+                return false;
+        }
+    return parts == 1 && ir_number(subview, IR_ATTRIBUTE_DROP, 0);
+}
+
+/* The same part with all dimensions of the view behind it: those that were dropped are whole. */
+static struct ir_value *keep_dimensions(struct ir_operation *subview)
+{
+    struct ir_builder builder = rewrite_before(subview);
+    struct ir_value *parent = subview->operands[0], *operands[1 + 2 * IR_MAX_RANK] = {parent};
+    const struct ir_type *index = subview->operands[1]->type;
+    struct ir_type type = *parent->type;
+    for (int p = 0; p < type.rank; p++) {
+        struct ir_value *start = subview->operands[1 + 2 * p], *stop = subview->operands[2 + 2 * p];
+        if (is_dropped(subview, p) || (is_zero(start) && goes_on_to_the_end(subview, p))) {
+            start = ir_constant_int(&builder, index, 0);
+            stop = ir_build_value(&builder, OP_EXTENT, index, 1, &parent);
+            ir_set_number(stop->definition, IR_ATTRIBUTE_DIMENSION, p);
+        } else {
+            type.extent[p] = IR_DYNAMIC;
+        }
+        operands[1 + 2 * p] = start;
+        operands[2 + 2 * p] = stop;
+    }
+    return ir_build_value(&builder, OP_SUBVIEW, ir_type_intern(rewrite_context(subview), &type), 1 + 2 * type.rank,
+                          operands);
+}
+
+/* The places of the parent's dimensions, in order; false: there are none that say the same.  Of a part of the parent
+ * what is not dropped is as before. */
 static bool places_in_parent(const struct direct *d, const struct ir_operation *subview, const struct ir_access *access,
-                             int64_t *place, struct ir_value **index)
+                             bool part, int64_t *place, struct ir_value **index)
 {
     int rank = subview->operands[0]->type->rank, gathers = 0;
     for (int p = 0, own = 0; p < rank; p++) {
@@ -114,25 +155,31 @@ static bool places_in_parent(const struct direct *d, const struct ir_operation *
             place[p] = IR_POINT;
             continue;
         }
-        if (!goes_on_to_the_end(subview, p))
+        if (!part && !goes_on_to_the_end(subview, p))
             return false;
         place[p] = access->place[own];
         gathers += place[p] == IR_GATHER;
-        if (!is_zero(start) && (place[p] == IR_GATHER || !adds_up(d, start, access->index[own])))
+        if (!part && !is_zero(start) && (place[p] == IR_GATHER || !adds_up(d, start, access->index[own])))
             return false;
         own++;
     }
     return gathers < 2; /* several are neighbours, and would have to stay so */
 }
 
-static void reach_parent(struct direct *d, struct ir_operation *op, const struct ir_operation *subview)
+static void reach_parent(struct direct *d, struct ir_operation *op, struct ir_operation *subview)
 {
     struct ir_access access;
     struct ir_value *index[IR_MAX_RANK], *parent = subview->operands[0];
     int64_t place[IR_MAX_RANK], inside = ir_number(op, IR_ATTRIBUTE_INSIDE, 0), proven = 0;
-    if (!ir_access_of(op, &access) || !access.place || !places_in_parent(d, subview, &access, place, index) ||
-        !pass_fuel(d->context))
+    if (!ir_access_of(op, &access) || !access.place)
         return;
+    bool part = !places_in_parent(d, subview, &access, false, place, index);
+    if ((part && !is_slice_of_part(subview, &access)) || !pass_fuel(d->context))
+        return;
+    if (part) {
+        places_in_parent(d, subview, &access, true, place, index);
+        parent = keep_dimensions(subview);
+    }
     struct ir_builder builder = rewrite_before(op);
     int own = 0, rank = parent->type->rank, rest = op->operand_count - 1 - access.rank;
     struct ir_value **operands = ARENA_ARRAY(d->context->arena, struct ir_value *, 1 + rank + rest);
@@ -143,7 +190,7 @@ static void reach_parent(struct direct *d, struct ir_operation *op, const struct
         if (is_dropped(subview, p))
             continue;
         operands[1 + p] = access.index[own];
-        if (!is_zero(start))
+        if (!part && !is_zero(start))
             operands[1 + p] = ir_binary(&builder, OP_ADD, start, access.index[own]);
         proven |= (inside >> own & 1) << p;
         own++;
@@ -251,7 +298,7 @@ bool pass_direct_views(struct ir_function *function, struct pass_context *contex
     for (int i = 0; i < d.operations.count; i++) {
         struct ir_operation *op = d.operations.data[i];
         for (const struct ir_value *before = NULL; before != op->operands[0];) {
-            const struct ir_operation *view = op->operands[0]->definition;
+            struct ir_operation *view = op->operands[0]->definition;
             before = op->operands[0];
             if (!view || view->opcode != OP_SUBVIEW)
                 break;

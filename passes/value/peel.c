@@ -13,23 +13,18 @@
  *
  * Right because the loops visit the same values in the same order and hand on what they carry; only the question is
  * left out where its answer is known.  Ranges must show that computing the bound cannot wrap.  The pass does this only
- * where the guarded code works on tiles, since a scalar `if` costs less than a second copy of the loop. */
+ * where the guarded code works on tiles, since a scalar `if` costs less than a second copy of the loop.
+ *
+ * Where no `if` turns, a loop is split where its masks do (peel_masks.c). */
+#include "passes/value/peel.h"
+
 #include "base/plant.h"
 #include "ir/facts/linear.h"
-#include "passes/base/pass.h"
 #include "passes/base/rewrite.h"
 
 enum { SIZE_LIMIT = 1000 };
 
-struct peel {
-    struct pass_context *context;
-    const struct ranges *ranges;
-    struct ir_operation *loop;
-    const struct ir_value *variable;
-};
-
-/* Small enough that sums of a few of them stay in the element. */
-static bool is_moderate(const struct peel *peel, const struct ir_value *value)
+bool peel_is_moderate(const struct peel *peel, const struct ir_value *value)
 {
     int64_t limit = ir_element_info[value->type->element].bits == 64 ? INT64_C(1) << 60 : INT64_C(1) << 28;
     struct range range = range_of(peel->ranges, value);
@@ -58,7 +53,7 @@ static bool turn_of_compare(const struct peel *peel, const struct ir_operation *
         struct linear linear = linear_of(peel->ranges, compare->operands[side]);
         struct ir_value *other = compare->operands[1 - side];
         if (linear.term != peel->variable || (linear.scale != 1 && !PLANTED(peel_scaled_variable)) ||
-            ir_is_inside(other, peel->loop) || !is_moderate(peel, other) || linear.offset > INT32_MAX / 4 ||
+            ir_is_inside(other, peel->loop) || !peel_is_moderate(peel, other) || linear.offset > INT32_MAX / 4 ||
             linear.offset < INT32_MIN / 4)
             continue;
         int64_t seen = side == 0 ? predicate : (int64_t)mirrored[predicate];
@@ -143,7 +138,7 @@ static bool is_splittable(const struct peel *peel, int64_t *step)
         ir_element_info[loop->operands[0]->type->element].bits < 32 || !ir_constant_integer(loop->operands[2], step) ||
         *step < 1 || *step > INT32_MAX / 8)
         return false;
-    return is_moderate(peel, loop->operands[0]) && is_moderate(peel, loop->operands[1]) &&
+    return peel_is_moderate(peel, loop->operands[0]) && peel_is_moderate(peel, loop->operands[1]) &&
            operations_in(loop->regions[0]) <= SIZE_LIMIT;
 }
 
@@ -162,9 +157,8 @@ static void make_false(struct ir_operation *condition)
     ir_set_operand(condition, 0, ir_constant_int(&builder, condition->operands[0]->type, 0));
 }
 
-/* `bound` is where the first part ends. */
-static void split(struct ir_operation *loop, struct ir_operation *condition, struct ir_value *bound, int64_t step,
-                  bool late, struct arena *arena)
+/* `bound` is where the first part ends, a copy that stands in front of the loop and is returned. */
+static struct ir_operation *split(struct ir_operation *loop, struct ir_value *bound, int64_t step, struct arena *arena)
 {
     struct ir_builder b = rewrite_before(loop);
     const struct ir_type *type = loop->operands[0]->type;
@@ -173,7 +167,7 @@ static void split(struct ir_operation *loop, struct ir_operation *condition, str
     struct ir_operation *first = ir_clone(&b, loop, map);
     ir_set_operand(first, 1, end);
     /* the second part starts at lower + ceil(max(end - lower, 0) / step) * step */
-    struct ir_value *length = ir_binary(&b, OP_SUB, ir_binary(&b, OP_MAX, end, lower), lower);
+    struct ir_value *length = ir_binary(&b, OP_MAX, ir_binary(&b, OP_SUB, end, lower), ir_constant_int(&b, type, 0));
     if (step != 1) {
         struct ir_value *by = ir_constant_int(&b, type, step);
         struct ir_value *up = ir_constant_int(&b, type, PLANTED(peel_rounds_down) ? 0 : step - 1);
@@ -183,7 +177,25 @@ static void split(struct ir_operation *loop, struct ir_operation *condition, str
     ir_set_operand(loop, 0, ir_binary(&b, OP_ADD, lower, length));
     for (int i = 0; i < loop->result_count; i++)
         ir_set_operand(loop, i + 3, first->results[i]);
-    make_false(late ? counterpart(condition, first->regions[0]) : condition);
+    return first;
+}
+
+static bool peel_masks(struct peel *peel, int64_t step)
+{
+    struct peel_masks masks;
+    struct ir_value *bound = !peel->context->fuel || *peel->context->fuel > 0 ? peel_bound_of_masks(peel, &masks)
+                                                                              : NULL;
+    if (!bound || !pass_fuel(peel->context))
+        return false;
+    struct ir_operation *first = split(peel->loop, bound, step, peel->context->arena);
+    for (int i = masks.count - 1; i >= 0; i--) { /* from below: what is built here moves no counterpart above it */
+        struct ir_operation *compare = counterpart(masks.compare[i], first->regions[0]);
+        struct ir_builder builder = rewrite_before(compare);
+        ir_replace_uses(compare->results[0], ir_constant_bits(&builder, compare->results[0]->type, 1));
+    }
+    pass_remark(peel->context, peel->loop->at, "the loop is split: its first part runs without %s",
+                masks.count ? "masks" : "checks of what it loads");
+    return true;
 }
 
 static bool peel_loop(struct peel *peel)
@@ -201,14 +213,15 @@ static bool peel_loop(struct peel *peel)
                 continue;
             struct ir_builder builder = rewrite_before(loop);
             bound_of(peel, op->operands[0], true, late, &builder, &bound);
-            split(loop, op, bound, step, late, peel->context->arena);
+            struct ir_operation *first = split(loop, bound, step, peel->context->arena);
+            make_false(late ? counterpart(op, first->regions[0]) : op);
             pass_remark(peel->context, op->at, "the loop is split: its %s part runs without this `if`",
                         late ? "first" : "last");
             return true;
         }
         pass_remark(peel->context, op->at, "the loop is not split: this condition is not known to turn once");
     }
-    return false;
+    return peel_masks(peel, step);
 }
 
 static bool walk(struct ir_block *block, struct peel *peel)
@@ -229,6 +242,8 @@ static bool walk(struct ir_block *block, struct peel *peel)
 
 bool pass_peel(struct ir_function *function, struct pass_context *context)
 {
-    struct peel peel = {.context = context, .ranges = context->ranges};
+    struct peel peel = {.context = context,
+                        .ranges = context->ranges,
+                        .inside = inside_analyse(function, context->ranges, context->arena)};
     return walk(function->body, &peel);
 }

@@ -98,6 +98,7 @@ static void set_up(struct compilation *compilation, const struct options *option
 {
     *compilation = (struct compilation){
         .options = options, .arena = options->arena, .fuel = options->fuel, .processor_begin = times_clock()};
+    plan_option_begin(compilation);
     compilation->diagnostics = diagnostics_create(options->arena);
     compilation->context = ir_context_create(options->arena);
     compilation->outputs = output_set_create(options->arena);
@@ -263,7 +264,8 @@ static void lint_module(struct compilation *compilation)
     for (int i = 0; i < compilation->module->entries.count; i++) {
         const struct kernel_entry *entry = &compilation->module->entries.data[i];
         for (int k = 0; k < entry->variants.count; k++)
-            lint_variant(entry, &entry->variants.data[k], compilation->diagnostics);
+            lint_function(entry->variants.data[k].function, compilation->diagnostics,
+                          entry->variants.count > 1 ? entry->variants.data[k].label : NULL, entry->grid_names.data);
     }
 }
 

@@ -39,6 +39,7 @@ struct compilation {
     VECTOR(int) targets;          /* rows that code is made for */
     struct kernel_module *module; /* after the front end */
     int64_t fuel;
+    struct asked_plans plans; /* what --plan asks for, and what became of it */
     struct output_set *outputs;
     VECTOR(const char *) output_names;     /* in the order of the depfile's targets */
     struct written *written;               /* by the sources before this one */
@@ -56,6 +57,10 @@ enum exit_code compile_tir(struct compilation *compilation);
 
 /* The names in a comma list, each a pass.  False: said which is not. */
 bool lower_check_names(const struct options *options);
+/* What --plan asks for, of which nothing is done yet. */
+void plan_option_begin(struct compilation *compilation);
+/* Reports what --plan asks for and no loop has done.  False: something. */
+bool plan_option_report(struct compilation *compilation);
 /* Runs --passes or the pipeline on every variant. */
 bool lower_module(struct compilation *compilation);
 /* limits.c: variants that no GPU of their row could run are left out of the entry where another of that row stays, with

@@ -396,6 +396,7 @@ static bool apply(struct options *o, enum option_id id, const char *value)
     case OPTION_F32_DOT: return parse_f32_dot(o, value);
     case OPTION_OPTIMIZE: return parse_optimization(o, value);
     case OPTION_PASSES: o->passes = value; return true;
+    case OPTION_PLAN: return plan_option_add(o, value);
     case OPTION_PRINT_AFTER: o->print_after = value; return true;
     case OPTION_PLANT: return parse_plant(o, value);
     case OPTION_FUEL: return parse_count(o, "--fuel", value, INT64_MAX, &o->fuel);

@@ -3,6 +3,7 @@
 #define TILECC_OPTIONS_H
 #include "base/base.h"
 #include "front/front.h"
+#include "passes/base/planning.h"
 
 enum exit_code {
     EXIT_OK = 0,
@@ -71,6 +72,7 @@ struct options {
     enum ir_precision f32_dot;
     int optimization;
     const char *passes; /* NULL: the pipeline */
+    struct asked_plans plans;
     const char *print_after;
     int64_t fuel; /* -1: no limit */
     bool debug, line_info;
@@ -100,6 +102,8 @@ struct argument_list {
 };
 bool response_expand(struct arena *arena, int count, const char *const *arguments, struct argument_list *out,
                      const char **failed);
+/* Notes what --plan asks for.  False: said what is wrong. */
+bool plan_option_add(struct options *options, const char *text);
 /* Says that there is no such architecture, and which is meant or near. */
 void architecture_explain(const struct options *options, const char *word);
 /* The candidate nearest to `word`, or NULL when none is near. */

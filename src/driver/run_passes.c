@@ -165,6 +165,7 @@ bool lower_function(struct compilation *compilation, struct ir_function *functio
                                    .fuel = options->fuel < 0 ? NULL : &compilation->fuel,
                                    .remarks = options->remarks,
                                    .instance = instance,
+                                   .asked = &compilation->plans,
                                    .idle = idle,
                                    .math_function = math_function,
                                    .math_context = &compilation->front};
@@ -237,5 +238,5 @@ bool lower_module(struct compilation *compilation)
             merge_variants(compilation->arena, entry);
     }
     warn_of_idle_knobs(compilation, &idle);
-    return ok;
+    return plan_option_report(compilation) && ok;
 }

@@ -16,7 +16,7 @@ static bool lower_all(struct compilation *compilation, struct ir_module *module)
     /* A pass may remove functions or add some behind; those that are there now are what was asked for. */
     for (struct ir_function *function = module->first; function && ok; function = function->next)
         ok = lower_function(compilation, function, row, arena_printf(compilation->arena, "@%s", function->name), NULL);
-    return ok;
+    return ok && plan_option_report(compilation);
 }
 
 static enum exit_code write_module(struct compilation *compilation, const struct ir_module *module)

@@ -148,7 +148,8 @@ int64_t ir_type_bytes(const struct ir_type *tile);    /* of its elements in memo
     ATTRIBUTE(ROUNDED, "rounded", INT)                \
     ATTRIBUTE(NEAR, "near", INT)                      \
     ATTRIBUTE(DESCENDING, "descending", INT)          \
-    ATTRIBUTE(PLAN, "plan", PLAN)
+    ATTRIBUTE(PLAN, "plan", PLAN)                     \
+    ATTRIBUTE(ASKED, "asked", PLAN)
 enum ir_attribute_key {
 #define ATTRIBUTE(id, text, kind) IR_ATTRIBUTE_##id,
     IR_ATTRIBUTES(ATTRIBUTE)

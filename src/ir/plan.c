@@ -11,6 +11,12 @@ struct ir_plan *ir_plan_of(const struct ir_operation *loop)
     return attribute ? attribute->plan : NULL;
 }
 
+struct ir_plan *ir_plan_asked(const struct ir_operation *loop)
+{
+    const struct ir_attribute *attribute = ir_attribute(loop, IR_ATTRIBUTE_ASKED);
+    return attribute ? attribute->plan : NULL;
+}
+
 struct ir_plan *ir_plan_make(struct arena *arena)
 {
     struct ir_plan *plan = ARENA_NEW(arena, struct ir_plan);
@@ -44,9 +50,11 @@ struct ir_plan *ir_plan_copy(struct arena *arena, const struct ir_plan *plan)
 
 void ir_plan_keep(struct ir_operation *loop, const struct ir_operation *from)
 {
-    const struct ir_plan *plan = ir_plan_of(from);
-    if (plan)
-        ir_set_plan(loop, IR_ATTRIBUTE_PLAN, ir_plan_copy(loop->block->function->module->arena, plan));
+    struct arena *arena = loop->block->function->module->arena;
+    if (ir_plan_of(from))
+        ir_set_plan(loop, IR_ATTRIBUTE_PLAN, ir_plan_copy(arena, ir_plan_of(from)));
+    if (ir_plan_asked(from))
+        ir_set_plan(loop, IR_ATTRIBUTE_ASKED, ir_plan_copy(arena, ir_plan_asked(from)));
 }
 
 struct ir_plan_input *ir_plan_add_input(struct ir_plan *plan, const char *name, struct location at)

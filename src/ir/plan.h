@@ -6,7 +6,8 @@
  * and how many products are on their way when it is waited for; and of the loop, which warps do it, with how many
  * registers, and whether groups of them take turns at the tensor cores.  Where something is not otherwise, it says why.
  *
- * What a plan leaves open is for passes to decide, which fill it in.  An input is known by its place in the
+ * What a plan leaves open is for passes to decide, which fill it in.  A `for` may have a second one, `asked`: what the user
+ * asks for (--plan), which is an error where it is not done.  An input is known by its place in the
  * source, whatever becomes of the operation that reads it, and in text by the name of the view that is read there. */
 #ifndef TILECC_IR_PLAN_H
 #define TILECC_IR_PLAN_H
@@ -48,14 +49,15 @@ struct ir_plan {
     bool settled;                            /* the places of inputs and products are known, not their names alone */
 };
 
-/* The loop's plan; NULL: it has none. */
+/* The loop's plan, and what is asked for; NULL: it has none. */
 struct ir_plan *ir_plan_of(const struct ir_operation *loop);
+struct ir_plan *ir_plan_asked(const struct ir_operation *loop);
 /* A plan without inputs and products, all open. */
 struct ir_plan *ir_plan_make(struct arena *arena);
 struct ir_plan_input *ir_plan_add_input(struct ir_plan *plan, const char *name, struct location at);
 struct ir_plan_product *ir_plan_add_product(struct ir_plan *plan, struct location at);
 struct ir_plan *ir_plan_copy(struct arena *arena, const struct ir_plan *plan);
-/* A loop that takes another's place has its plan. */
+/* A loop that takes another's place has its plans. */
 void ir_plan_keep(struct ir_operation *loop, const struct ir_operation *from);
 
 /* Sets a reason: a copy of the text. */

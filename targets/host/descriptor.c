@@ -363,7 +363,7 @@ static LLVMValueRef describe_map(struct descriptor *d, const struct tensor_map *
         add_byte(d, &fields, i < map->rank ? (uint32_t)map->dimension[i] : 0);
         add_word(d, &box, i < map->rank ? (uint32_t)map->box[i] : 0);
     }
-    add_byte(d, &fields, 0);
+    add_byte(d, &fields, map->part >= 0);
     for (int i = 0; i < TILE_RT_MAP_RANK; i++)
         add(d, &fields, box.data[i]);
     return structure(d, &fields, sizeof(struct tile_rt_map));

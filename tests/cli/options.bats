@@ -30,6 +30,7 @@ REPRODUCIBLE|--reproducible|echo 'kernel f(x: in f32[N, 64], y: out f32[N]) grid
 F32_DOT|--f32-dot=tf32|echo 'kernel f(x: in f32[64, 64], y: out f32[64, 64]) grid(i: 1) { y[:, :] = x[:, :] @ x[:, :]; }' >r.tile; tilecc --emit=tir -o - OPT r.tile
 OPTIMIZE|-O0|tilecc -arch=cpu --emit=tir --print-after=all OPT k.tile
 PASSES|--passes=|tilecc --emit=tir --print-after=all OPT k.tile
+PLAN|--plan=r.tile:1:turns(1)|echo 'kernel f(x: in f32[N], y: out f32[64]) grid(i: 1) { var s = f32[64](0); for j in 0..N step 64 s += x[j +: 64]; y[:] = s; }' >r.tile; tilecc -arch=sm_80 --dryrun OPT r.tile
 PRINT_AFTER|--print-after=all|tilecc -arch=cpu OPT k.tile
 FUEL|--fuel=0|tilecc -arch=cpu --print-after=all OPT k.tile
 DEBUG|-g|tilecc -arch=sm_80 -S -o - --spec 'axpy[B=64]' OPT k.tile

@@ -66,7 +66,8 @@ static void check_passes(uint64_t seed, const struct buffer *text, const char *l
 
 static void check(uint64_t seed)
 {
-    static const char *const alone[] = {"narrow", "count_loops", "unroll", "peel", "licm", "simplify", "cse", "dce"};
+    static const char *const alone[] = {"narrow", "count_loops", "unroll", "decide", "peel",
+                                        "licm",   "simplify",    "cse",    "dce"};
     struct arena *arena = arena_create();
     struct buffer text = {0};
     struct interp_problem problem;
@@ -83,7 +84,7 @@ static void check(uint64_t seed)
         check_passes(seed, &text, alone[seed % (sizeof alone / sizeof *alone)]);
         check_passes(seed, &text, "count_loops,narrow");
         check_passes(seed, &text,
-                     "simplify,cse,dce,count_loops,licm,unroll,simplify,cse,dce,peel,simplify,cse,dce,"
+                     "simplify,cse,dce,count_loops,licm,unroll,decide,simplify,cse,dce,peel,simplify,cse,dce,"
                      "licm,bounds,narrow,simplify,cse,dce");
     }
     buffer_free(&text);

@@ -297,6 +297,42 @@ static void check_map(struct arena *arena, const struct map_case *c)
     }
 }
 
+/* Parts of an argument: along the rows, along two dimensions, along what is contiguous, of an argument of four. */
+static void check_parts(struct arena *arena)
+{
+    static const struct {
+        const char *argument, *part, *type, *place, *reason;
+    } cases[] = {
+        {"view<bf16, [?, ?, 64], [?, ?, 1], in> {align(16), stride_multiple(8, 8, 0), limit(2147483648)}",
+         "%f .. %t, %z .. %e1, %z .. %c64", "view<bf16, [?, ?, 64], [?, ?, 1], in>", "%f +: 64, %f, %f +: 64", NULL},
+        {"view<bf16, [?, ?, 64], [?, ?, 1], in> {align(16), stride_multiple(8, 8, 0), limit(2147483648)}",
+         "%f .. %t, %z .. %t, %z .. %c64", "view<bf16, [?, ?, 64], [?, ?, 1], in>", "%f +: 64, %f, %f +: 64",
+         "a part of another"},
+        {"view<bf16, [?, ?, ?], [?, ?, 1], in> {align(16), stride_multiple(8, 8, 0), limit(2147483648)}",
+         "%z .. %e0, %z .. %e1, %z .. %t", "view<bf16, [?, ?, ?], [?, ?, 1], in>", "%f +: 64, %f, %f +: 64",
+         "along what is contiguous"},
+    };
+    for (int i = 0; i < (int)(sizeof cases / sizeof *cases); i++) {
+        const char *text = arena_printf(
+            arena,
+            "kernel @f(%%a: %s, %%f: index, %%t: index, %%i: i32) grid(1)\n    level(machine) warps(1) {\n"
+            "    %%z = constant value(0) : index\n    %%c64 = constant value(64) : index\n"
+            "    %%e0 = extent dimension(0) %%a : index\n    %%e1 = extent dimension(1) %%a : index\n"
+            "    %%p = subview %%a[%s] : %s\n    %%b = buffer : buffer<bf16, [64, 64], slots(1), " SWIZZLED ">\n"
+            "    %%m = mbarrier arrivals(1) : mbarrier<1>\n    tma_load %%p[%s], %%b, %%m, %%i\n    return\n}\n",
+            cases[i].argument, cases[i].part, cases[i].type, cases[i].place);
+        const struct ir_operation *load = ir_terminator(parse(arena, text)->first->body)->previous;
+        struct tensor_map map;
+        const char *reason = NULL;
+        bool found = tensor_map_of(load, &map, &reason);
+        check(found == !cases[i].reason && (found || strstr(reason, cases[i].reason)), cases[i].part,
+              reason ? reason : "has a map");
+        check(!found || (map.rank == 5 && map.part == 0 && map.dimension[3] == 0 && map.dimension[4] == 0 &&
+                         map.box[1] == 64 && map.box[3] == 1 && map.box[4] == 1),
+              cases[i].part, "two dimensions more");
+    }
+}
+
 /* Each map once, in the order of operations, those of roles included. */
 static void check_collection(struct arena *arena)
 {
@@ -333,6 +369,7 @@ int main(void)
     check_other_layouts(arena, context);
     for (size_t i = 0; i < sizeof map_cases / sizeof *map_cases; i++)
         check_map(arena, &map_cases[i]);
+    check_parts(arena);
     check_collection(arena);
     arena_destroy(arena);
     printf("%d checks, %d failures\n", checks, failures);

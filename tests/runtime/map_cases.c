@@ -206,6 +206,29 @@ static void types(void)
     }
     EXPECT(cuda->encode_count == TILE_RT_TYPE_COUNT);
 }
+/* Parts along one dimension: two more at the end, whose strides and the last coordinate, 2^30, go round in 64 bits. */
+static void parts(void)
+{
+    struct tile_rt_map map = product_maps[0];
+    const struct fake_encode *first;
+    begin();
+    first = &cuda->encodes[0];
+    product_variants[0].map_count = cuda->map_count = 1;
+    product_variants[0].maps = &map;
+    map.rank = 4;
+    map.part = 1;
+    map.dimension[2] = map.dimension[3] = 0;
+    map.box[2] = map.box[3] = 1;
+    EXPECT_STATUS(launch(&stream0), TILE_OK, "");
+    EXPECT(took_maps() && first->rank == 4 && first->extents[0] == 200 && first->extents[1] == 1 << 30);
+    EXPECT(first->extents[2] > 1 << 30 && first->extents[3] > 1 << 30 && first->extents[3] <= UINT64_C(1) << 32);
+    EXPECT(first->strides[0] == 416 && first->strides[1] == 416 && first->strides[2] == (UINT64_C(1) << 35) - 416);
+    /* element 17 of a part of 30 that ends at 105 is element 92 */
+    EXPECT(((UINT64_C(1) << 30) - 30 + 17) * 416 + 105 * first->strides[1] + (first->strides[2] << 30) == 92 * 416);
+    a.extent[0] = (INT64_C(1) << 30) + 1;
+    expect_plain();
+    expect_refused("tensor map of a, and an extent is over 2^30");
+}
 /* A stride that no step takes may be anything; the driver gets a legal one. */
 static void one_element(void)
 {
@@ -518,12 +541,25 @@ static int print_costs(void)
 int main(int count, char **arguments)
 {
     static const struct test_case new[] = {
-        CASE(encode),         CASE(types),       CASE(one_element),
-        CASE(limits),         CASE(unfit_views), CASE(rows_end_within_16_bytes),
-        CASE(driver_refuses), CASE(empty_views), CASE(absent_view),
-        CASE(forced_variant), CASE(said),        CASE(kept),
-        CASE(crowded),        CASE(threads),     CASE(two_devices),
-        CASE(persistent),     CASE(split),       CASE(information),
+        CASE(encode),
+        CASE(types),
+        CASE(parts),
+        CASE(one_element),
+        CASE(limits),
+        CASE(unfit_views),
+        CASE(rows_end_within_16_bytes),
+        CASE(driver_refuses),
+        CASE(empty_views),
+        CASE(absent_view),
+        CASE(forced_variant),
+        CASE(said),
+        CASE(kept),
+        CASE(crowded),
+        CASE(threads),
+        CASE(two_devices),
+        CASE(persistent),
+        CASE(split),
+        CASE(information),
         CASE(other_version),
     };
     static const struct test_case old[] = {CASE(old_driver)};

@@ -35,13 +35,13 @@ void scratch_read(struct kernel_plan *plan, const struct ast_clause *clause)
     for (int i = 0; i < clause->items.count; i++) {
         const struct ast_item *item = clause->items.data[i];
         if (!written_type(item))
-            diag_report(plan->front->diagnostics, DIAGNOSTIC_E0418, item->at,
+            diag_report(plan->front->diagnostics, DIAGNOSTIC_E0420, item->at,
                         "an item of `scratch` is `name: type[extents] = value`, as in `scratch(state: u64[N] = 0)`");
         else if (is_taken(plan, item->name.text))
-            diag_report(plan->front->diagnostics, DIAGNOSTIC_E0418, item->at,
+            diag_report(plan->front->diagnostics, DIAGNOSTIC_E0420, item->at,
                         "`%s` is already the name of a parameter or of other scratch", item->name.text);
         else if (plan->scratch.count == KERNEL_MOST_SCRATCH - 1)
-            diag_report(plan->front->diagnostics, DIAGNOSTIC_E0418, item->at,
+            diag_report(plan->front->diagnostics, DIAGNOSTIC_E0420, item->at,
                         "a kernel has at most %d views of scratch", KERNEL_MOST_SCRATCH - 1);
         else
             vector_push(plan->front->arena, &plan->scratch, item);
@@ -54,7 +54,7 @@ static bool read_fill(struct elaborator *e, const struct ast_item *item, struct 
     if (value_is_error(v))
         return false;
     if (!value_is_constant(v)) {
-        front_report(e, DIAGNOSTIC_E0418, item->value->at, "what fills `%s` must be known when compiling",
+        front_report(e, DIAGNOSTIC_E0420, item->value->at, "what fills `%s` must be known when compiling",
                      scratch->name);
         return false;
     }
@@ -76,7 +76,7 @@ static bool describe_one(struct elaborator *e, const struct ast_item *item, stru
         return false;
     if (type.kind != VALUE_TYPE || type.type->kind != TYPE_PLAIN || type.type->plain->kind != IR_TILE ||
         type.type->plain->rank || type.type->plain->element == IR_POINTER) {
-        front_report(e, DIAGNOSTIC_E0418, written->base->at, "`scratch` is made of scalars, such as `u64[N]`");
+        front_report(e, DIAGNOSTIC_E0420, written->base->at, "`scratch` is made of scalars, such as `u64[N]`");
         return false;
     }
     *scratch = (struct kernel_scratch){

@@ -8,8 +8,7 @@ static bool product_fits(struct range a, struct range b)
            !__builtin_mul_overflow(a.high, b.low, &unused) && !__builtin_mul_overflow(a.high, b.high, &unused);
 }
 
-/* Whether op computes the number that it would in unlimited precision. */
-static bool does_not_wrap(const struct ranges *ranges, const struct ir_operation *op)
+bool linear_is_exact(const struct ranges *ranges, const struct ir_operation *op)
 {
     struct range a = range_of(ranges, op->operands[0]), b = range_of(ranges, op->operands[1]), exact;
     struct range whole = range_of_element(op->results[0]->type->element);
@@ -30,8 +29,8 @@ static bool does_not_wrap(const struct ranges *ranges, const struct ir_operation
     return fits && op->results[0]->type->element != IR_U64 && range_within(exact, whole);
 }
 
-/* Whether the cast gives the number that it takes.  Ranges of u64 are those of its bits as i64. */
-static bool keeps_number(const struct ranges *ranges, const struct ir_operation *cast)
+/* Ranges of u64 are those of its bits as i64. */
+bool linear_keeps_number(const struct ranges *ranges, const struct ir_operation *cast)
 {
     const struct ir_value *operand = cast->operands[0];
     enum ir_element from = operand->type->element, to = cast->results[0]->type->element;
@@ -51,9 +50,9 @@ struct linear linear_of(const struct ranges *ranges, const struct ir_value *valu
         return (struct linear){NULL, 0, number};
     if (!op)
         return plain;
-    if (op->opcode == OP_CAST && keeps_number(ranges, op))
+    if (op->opcode == OP_CAST && linear_keeps_number(ranges, op))
         return linear_of(ranges, op->operands[0]);
-    if ((op->opcode != OP_ADD && op->opcode != OP_SUB && op->opcode != OP_MUL) || !does_not_wrap(ranges, op))
+    if ((op->opcode != OP_ADD && op->opcode != OP_SUB && op->opcode != OP_MUL) || !linear_is_exact(ranges, op))
         return plain;
     struct linear a = linear_of(ranges, op->operands[0]), b = linear_of(ranges, op->operands[1]), out;
     if (op->opcode == OP_MUL) {

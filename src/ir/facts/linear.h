@@ -9,5 +9,9 @@ struct linear {
     int64_t scale, offset;
 };
 
+/* Whether an addition, subtraction or multiplication computes the number that it would in unlimited precision; whether a
+ * cast gives the number that it takes. */
+bool linear_is_exact(const struct ranges *ranges, const struct ir_operation *op);
+bool linear_keeps_number(const struct ranges *ranges, const struct ir_operation *cast);
 struct linear linear_of(const struct ranges *ranges, const struct ir_value *value);
 #endif

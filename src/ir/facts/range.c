@@ -551,6 +551,18 @@ struct range range_at(const struct ranges *ranges, const struct ir_value *value,
     return range;
 }
 
+/* What is known of a value is known of what it was cast from, where every number of that is one of its own. */
+static void note_assumed(struct walker *walker, const struct ir_value *value, struct range said)
+{
+    walker->assumed[value->id] = meet(walker->assumed[value->id], said);
+    const struct ir_operation *cast = value->definition;
+    if (!cast || cast->opcode != OP_CAST || value->type->element == IR_U64 || !has_range(cast->operands[0]))
+        return;
+    enum ir_element from = cast->operands[0]->type->element;
+    if (from != IR_U64 && range_within(range_of_element(from), range_of_element(value->type->element)))
+        note_assumed(walker, cast->operands[0], said);
+}
+
 static void note_assumptions(struct walker *walker, const struct ir_operation *assume, const struct ir_value *condition)
 {
     const struct ir_operation *op = condition->definition;
@@ -560,8 +572,7 @@ static void note_assumptions(struct walker *walker, const struct ir_operation *a
         for (int i = 0; i < op->operand_count; i++) {
             const struct ir_value *value = op->operands[i];
             if (has_range(value) && value->type->rank == 0)
-                walker->assumed[value->id] = meet(walker->assumed[value->id],
-                                                  implied(walker->ranges, assume->operands[0], true, value));
+                note_assumed(walker, value, implied(walker->ranges, assume->operands[0], true, value));
             if (op->opcode != OP_COMPARE)
                 note_assumptions(walker, assume, value);
         }

@@ -25,18 +25,28 @@ const struct layout *shared_form_layout(struct layout_table *table, int rank, co
 int64_t shared_form_offset(const struct layout *layout, int bytes, const int *coordinates);
 
 enum { TENSOR_MAP_RANK = 5 };
-/* What cuTensorMapEncodeTiled is told, but for what only the launch knows: address, extents, strides. */
+/* What cuTensorMapEncodeTiled is told, but for what only the launch knows: address, extents, strides.
+ *
+ * Of a part of an argument one dimension may begin and end where the program says.  TMA then still fills with zeros and
+ * leaves out what lies behind the end, by two dimensions more at the map's end, both of that dimension: along it all
+ * elements up to TENSOR_MAP_PART are inside, and element i of a part that ends at `stop` and has `extent` is at
+ * coordinates (PART - extent + i, stop, PART), in dimensions with the strides s, s, 2^34 - s.  Their sum, in 64 bits,
+ * is (stop - extent + i) * s. */
+#define TENSOR_MAP_PART (INT64_C(1) << 30)
 struct tensor_map {
     int argument; /* of the function: a view */
     enum ir_element element;
     int rank;
+    int part;                       /* the view's dimension that is a part, or -1 */
     int dimension[TENSOR_MAP_RANK]; /* of the view; the first is the contiguous one */
     int box[TENSOR_MAP_RANK];       /* elements */
     int swizzle;                    /* bytes */
 };
+bool tensor_map_same(const struct tensor_map *a, const struct tensor_map *b);
 /* The maps of a function, each once, in the order of its operations.  Returns their number. */
 int tensor_map_collect(struct arena *arena, const struct ir_function *function, struct tensor_map **maps);
-/* Why a view is no argument of a kernel, of which a map could be made; NULL: it is one. */
+/* Why a view is no argument of a kernel, nor a part of one along one dimension, of which a map could be made; NULL: it
+ * is one. */
 const char *tensor_map_view_problem(const struct ir_value *view);
 /* The map of one tma_load or tma_store.  False: the operation is not what TMA can do (*reason says why). */
 bool tensor_map_of(const struct ir_operation *operation, struct tensor_map *map, const char **reason);

@@ -58,8 +58,40 @@ static const char *part_problem(const struct ir_operation *subview)
     return "the view is a part of another whose bounds are known only when running";
 }
 
+static bool covers_dimension(const struct ir_operation *subview, int d)
+{
+    int64_t start, stop;
+    const struct ir_value *end = subview->operands[2 + 2 * d], *parent = subview->operands[0];
+    if (!ir_constant_integer(subview->operands[1 + 2 * d], &start) || start != 0)
+        return false;
+    if (ir_constant_integer(end, &stop))
+        return stop == parent->type->extent[d];
+    const struct ir_operation *extent = end->definition;
+    return extent && extent->opcode == OP_EXTENT && extent->operands[0] == parent &&
+           ir_number(extent, IR_ATTRIBUTE_DIMENSION, 0) == d;
+}
+
+/* The view that a map would be of: `view`, or what it is a part of along one dimension. */
+static const struct ir_value *map_argument(const struct ir_value *view, int *part)
+{
+    const struct ir_operation *op = view->definition;
+    *part = -1;
+    if (!op || op->opcode != OP_SUBVIEW || ir_number(op, IR_ATTRIBUTE_DROP, 0))
+        return view;
+    for (int d = 0; d < view->type->rank; d++) {
+        if (covers_dimension(op, d))
+            continue;
+        if (*part >= 0)
+            return view;
+        *part = d;
+    }
+    return op->operands[0];
+}
+
 const char *tensor_map_view_problem(const struct ir_value *view)
 {
+    int part;
+    view = map_argument(view, &part);
     const struct ir_operation *op = view->definition;
     while (op && op->opcode == OP_VIEW_PERMUTE)
         op = op->operands[0]->definition;
@@ -78,18 +110,22 @@ const char *tensor_map_view_problem(const struct ir_value *view)
 static const char *problem_of(const struct ir_value *view, int rank, const int64_t *place, const struct ir_type *buffer,
                               struct tensor_map *map)
 {
-    const struct ir_type *type = view->type;
     struct shared_form form;
-    int view_dimension[LAYOUT_RANK] = {0}, extent_in_box[IR_MAX_RANK];
-    if (view->definition || view->block->parent || !view->block->function->is_kernel)
-        return tensor_map_view_problem(view);
+    int view_dimension[LAYOUT_RANK] = {0}, extent_in_box[IR_MAX_RANK], part;
+    const char *problem = tensor_map_view_problem(view);
+    view = map_argument(view, &part);
+    const struct ir_type *type = view->type;
+    if (problem)
+        return problem;
     if (type->optional)
         return "the view may be absent";
     if (rank > TENSOR_MAP_RANK)
         return "the view has more than 5 dimensions";
+    if (part >= 0 && rank + 2 > TENSOR_MAP_RANK)
+        return "the view is a part of another whose bounds are known only when running, and has more than 3 dimensions";
     if (!has_map_type(type->element))
         return "no tensor map has the view's element";
-    const char *problem = place_problem(type, place, buffer, view_dimension);
+    problem = place_problem(type, place, buffer, view_dimension);
     if (problem)
         return problem;
     int bytes = ir_element_info[type->element].bits / 8;
@@ -98,12 +134,14 @@ static const char *problem_of(const struct ir_value *view, int rank, const int64
     int contiguous = view_dimension[form.contiguous], row = view_dimension[form.row];
     if (type->stride[contiguous] != 1)
         return "no dimension of the view that the buffer could follow has stride 1";
+    if (part == contiguous)
+        return "the view is a part of another that begins anywhere along what is contiguous";
     for (int d = 0; d < rank; d++)
         extent_in_box[d] = 1;
     for (int d = 0; d < buffer->rank; d++)
         extent_in_box[view_dimension[d]] = form.box[d];
     *map = (struct tensor_map){
-        .argument = view->index, .element = type->element, .rank = rank, .swizzle = form.swizzle};
+        .argument = view->index, .element = type->element, .rank = rank, .part = part, .swizzle = form.swizzle};
     int next = 0;
     map->dimension[next++] = contiguous;
     map->dimension[next++] = row;
@@ -112,6 +150,10 @@ static const char *problem_of(const struct ir_value *view, int rank, const int64
             map->dimension[next++] = d;
     for (int i = 0; i < rank; i++)
         map->box[i] = extent_in_box[map->dimension[i]];
+    for (int i = 0; i < 2 && part >= 0; i++, map->rank++) {
+        map->dimension[map->rank] = part;
+        map->box[map->rank] = 1;
+    }
     return facts_problem(view, map->dimension, bytes);
 }
 
@@ -142,9 +184,9 @@ bool tensor_map_of(const struct ir_operation *operation, struct tensor_map *map,
     return map->box[1] > 0;
 }
 
-static bool same_map(const struct tensor_map *a, const struct tensor_map *b)
+bool tensor_map_same(const struct tensor_map *a, const struct tensor_map *b)
 {
-    bool same = a->argument == b->argument && a->element == b->element && a->rank == b->rank &&
+    bool same = a->argument == b->argument && a->element == b->element && a->rank == b->rank && a->part == b->part &&
                 a->swizzle == b->swizzle;
     for (int i = 0; i < a->rank && same; i++)
         same = a->dimension[i] == b->dimension[i] && a->box[i] == b->box[i];
@@ -163,7 +205,7 @@ static void collect(struct collection *collection, const struct ir_block *block)
         if (tensor_map_of(op, &map, NULL)) {
             bool known = false;
             for (int i = 0; i < collection->maps.count && !known; i++)
-                known = same_map(&map, &collection->maps.data[i]);
+                known = tensor_map_same(&map, &collection->maps.data[i]);
             if (!known)
                 vector_push(collection->arena, &collection->maps, map);
         }

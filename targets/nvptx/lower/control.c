@@ -69,12 +69,18 @@ static void add_incoming(LLVMValueRef *phis, struct parts parts, LLVMBasicBlockR
         LLVMAddIncoming(phis[i], &parts.part[i], &block, 1);
 }
 
-/* Fragments that a loop reads for its next iteration come in words of two elements and are used so: they go round in
- * words too. */
+/* What a loop reads for its next iteration, fragments from shared memory or tiles from global memory, comes in words of
+ * two elements and goes round so: it takes half the registers, and nothing looks into words that are still on their
+ * way.  An `if` may stand around the load. */
 static bool goes_in_words(const struct ir_value *value)
 {
-    return value->definition && value->definition->opcode == OP_BUFFER_LOAD && value->type->kind == IR_TILE &&
-           ir_element_info[value->type->element].bits == 16 && value_registers(value->type) % 2 == 0;
+    const struct ir_operation *op = value->definition;
+    if (!op || value->type->kind != IR_TILE || ir_element_info[value->type->element].bits != 16 ||
+        value_registers(value->type) % 2)
+        return false;
+    if (op->opcode == OP_IF)
+        return goes_in_words(ir_terminator(op->regions[0])->operands[value->index]);
+    return op->opcode == OP_BUFFER_LOAD || op->opcode == OP_LOAD;
 }
 
 static struct parts take_words(struct lowering *l, const struct ir_value *value)
@@ -93,6 +99,21 @@ static void give_words(struct lowering *l, const struct ir_value *value, LLVMVal
     LLVMValueRef *registers = value_array(l, count);
     memory_unpack(l, value->type->element, shape, words, registers);
     give(l, value, registers, count);
+}
+
+/* A value as it goes round or out of an arm: in words if `way`, which it takes, does. */
+static struct parts take_for(struct lowering *l, const struct ir_value *way, const struct ir_value *value)
+{
+    return goes_in_words(way) ? take_words(l, value) : take(l, value);
+}
+
+static void give_from(struct lowering *l, const struct ir_value *way, const struct ir_value *value, LLVMValueRef *part,
+                      int count)
+{
+    if (goes_in_words(way))
+        give_words(l, value, part);
+    else
+        give(l, value, part, count);
 }
 
 /* The variable of the next iteration; where the element has no such number, the end, so that there is none. */
@@ -142,8 +163,7 @@ static void lower_for(struct lowering *l, struct ir_operation *operation)
     const struct ir_operation *yield = ir_terminator(region);
     struct parts *first = ARENA_ARRAY(l->arena, struct parts, carried);
     for (int i = 0; i < carried; i++)
-        first[i] = goes_in_words(yield->operands[i]) ? take_words(l, operation->operands[i + 3])
-                                                     : take(l, operation->operands[i + 3]);
+        first[i] = take_for(l, yield->operands[i], operation->operands[i + 3]);
     LLVMBasicBlockRef before = LLVMGetInsertBlock(b), head = value_block(l, "for"), body = value_block(l, "do"),
                       after = value_block(l, "done");
     LLVMBuildBr(b, head);
@@ -155,30 +175,22 @@ static void lower_for(struct lowering *l, struct ir_operation *operation)
     give(l, region->arguments.data[0], counter, 1);
     LLVMValueRef **phis = ARENA_ARRAY(l->arena, LLVMValueRef *, carried);
     for (int i = 0; i < carried; i++)
-        phis[i] = make_phis(l, goes_in_words(yield->operands[i]) ? NULL : region->arguments.data[i + 1], first[i],
-                            before);
+        phis[i] = make_phis(l, NULL, first[i], before);
     for (int i = 0; i < carried; i++)
-        if (goes_in_words(yield->operands[i]))
-            give_words(l, region->arguments.data[i + 1], phis[i]);
+        give_from(l, yield->operands[i], region->arguments.data[i + 1], phis[i], first[i].count);
     LLVMIntPredicate predicate = down ? (is_signed ? LLVMIntSGT : LLVMIntUGT) : (is_signed ? LLVMIntSLT : LLVMIntULT);
     LLVMBuildCondBr(b, LLVMBuildICmp(b, predicate, variable, upper, ""), body, after);
     LLVMPositionBuilderAtEnd(b, body);
     lower_loop_body(l, region);
     LLVMBasicBlockRef last = LLVMGetInsertBlock(b);
     for (int i = 0; i < carried; i++)
-        add_incoming(
-            phis[i],
-            goes_in_words(yield->operands[i]) ? take_words(l, yield->operands[i]) : take(l, yield->operands[i]), last);
+        add_incoming(phis[i], take_for(l, yield->operands[i], yield->operands[i]), last);
     LLVMValueRef next = next_variable(l, operation, variable, down);
     LLVMAddIncoming(variable, &next, &last, 1);
     LLVMBuildBr(b, head);
     LLVMPositionBuilderAtEnd(b, after);
-    for (int i = 0; i < carried; i++) {
-        if (goes_in_words(yield->operands[i]))
-            give_words(l, operation->results[i], phis[i]);
-        else
-            give(l, operation->results[i], phis[i], first[i].count);
-    }
+    for (int i = 0; i < carried; i++)
+        give_from(l, yield->operands[i], operation->results[i], phis[i], first[i].count);
     role_behind_loop(l, operation);
 }
 
@@ -225,22 +237,27 @@ static void lower_if(struct lowering *l, struct ir_operation *operation)
     LLVMBuilderRef b = l->builder;
     LLVMBasicBlockRef arms[2] = {value_block(l, "then"), value_block(l, "else")}, join = value_block(l, "join"),
                       ends[2];
-    struct ir_operation *yields[2];
+    struct parts *given[2];
     LLVMBuildCondBr(b, value_register(l, operation->operands[0], 0), arms[0], arms[1]);
     for (int i = 0; i < 2; i++) {
         LLVMPositionBuilderAtEnd(b, arms[i]);
         lower_block(l, operation->regions[i]);
-        yields[i] = ir_terminator(operation->regions[i]);
+        given[i] = ARENA_ARRAY(l->arena, struct parts, operation->result_count + 1);
+        for (int r = 0; r < operation->result_count; r++)
+            given[i][r] = take_for(l, operation->results[r], ir_terminator(operation->regions[i])->operands[r]);
         if (touches_memory(operation->regions[i]))
             ptx_end_arm(l);
         ends[i] = LLVMGetInsertBlock(b);
         LLVMBuildBr(b, join);
     }
     LLVMPositionBuilderAtEnd(b, join);
+    LLVMValueRef **phis = ARENA_ARRAY(l->arena, LLVMValueRef *, operation->result_count + 1);
     for (int r = 0; r < operation->result_count; r++) {
-        LLVMValueRef *phis = make_phis(l, operation->results[r], take(l, yields[0]->operands[r]), ends[0]);
-        add_incoming(phis, take(l, yields[1]->operands[r]), ends[1]);
+        phis[r] = make_phis(l, NULL, given[0][r], ends[0]);
+        add_incoming(phis[r], given[1][r], ends[1]);
     }
+    for (int r = 0; r < operation->result_count; r++)
+        give_from(l, operation->results[r], operation->results[r], phis[r], given[0][r].count);
 }
 
 void lower_region(struct lowering *l, struct ir_block *block, const LLVMValueRef *arguments, LLVMValueRef *results)

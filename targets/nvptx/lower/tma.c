@@ -39,23 +39,13 @@ void tma_declare(struct lowering *l)
     LLVMAddNamedMetadataOperand(l->module, "nvvm.annotations", LLVMMetadataAsValue(l->context, node));
 }
 
-static bool same_map(const struct tensor_map *a, const struct tensor_map *b)
-{
-    if (a->argument != b->argument || a->element != b->element || a->rank != b->rank || a->swizzle != b->swizzle)
-        return false;
-    for (int i = 0; i < a->rank; i++)
-        if (a->dimension[i] != b->dimension[i] || a->box[i] != b->box[i])
-            return false;
-    return true;
-}
-
 static LLVMValueRef map_of(struct lowering *l, const struct ir_operation *operation, struct tensor_map *map)
 {
     const char *reason = NULL;
     if (!tensor_map_of(operation, map, &reason))
         die("%s: %s", ir_op_info[operation->opcode].text, reason);
     for (int i = 0; i < l->map_count; i++)
-        if (same_map(&l->maps[i], map))
+        if (tensor_map_same(&l->maps[i], map))
             return tma_map(l, i);
     die("a tensor map of %s was not collected", l->function->name);
 }
@@ -74,8 +64,10 @@ static LLVMValueRef of_block(struct lowering *l, const int64_t *numbers, int blo
     return value;
 }
 
-/* Start of a box along a dimension of the view as i32; parts: from the start of the tile on, by block. */
-static LLVMValueRef coordinate(struct lowering *l, const struct ir_value *index, const int64_t *parts, int blocks)
+/* Start of a box along a dimension of the view as i32; parts: from the start of the tile on, by block.  origin: where
+ * element 0 is, up to TENSOR_MAP_PART, or NULL for 0. */
+static LLVMValueRef coordinate(struct lowering *l, const struct ir_value *index, const int64_t *parts, int blocks,
+                               LLVMValueRef origin)
 {
     LLVMBuilderRef b = l->builder;
     LLVMValueRef start = value_wide(l, index->type->element, value_register(l, index, 0));
@@ -84,6 +76,10 @@ static LLVMValueRef coordinate(struct lowering *l, const struct ir_value *index,
     int64_t most = parts[0];
     for (int i = 1; i < blocks; i++)
         most = int64_max(most, parts[i]);
+    if (origin) {
+        sum = LLVMBuildAdd(b, sum, origin, "");
+        most += TENSOR_MAP_PART;
+    }
     struct range range = range_of(l->ranges, index);
     bool fits = range.low >= INT32_MIN && range.high <= INT32_MAX - most;
     if (fits || PLANTED(nvptx_tma_start_cut))
@@ -101,6 +97,13 @@ struct boxes {
     int (*starts)[LAYOUT_RANK];
 };
 
+/* Behind all elements of a part begins what is outside. */
+static LLVMValueRef part_origin(struct lowering *l, const struct ir_access *access, int dimension)
+{
+    LLVMValueRef extent = value_of(l, access->view)->view->extent[dimension];
+    return LLVMBuildSub(l->builder, value_i64(l, TENSOR_MAP_PART), extent, "");
+}
+
 /* What one instruction says: shared address, map, [mbarrier, [mask of blocks,]] coordinates. */
 static void move_box(struct lowering *l, const struct boxes *x, int box, LLVMValueRef *arguments, int first,
                      enum ptx_row row, const char *const *words)
@@ -111,11 +114,17 @@ static void move_box(struct lowering *l, const struct boxes *x, int box, LLVMVal
         numbers[i] = shared_form_offset(type->layout, value_bytes(type->element), x->starts[box + i * x->count]);
     LLVMValueRef place = buffer_start(l, x->access.buffer);
     arguments[0] = LLVMBuildAdd(l->builder, place, of_block(l, numbers, x->blocks), "");
-    for (int m = 0; m < x->map.rank; m++) {
+    for (int m = 0; m < x->access.rank; m++) {
         int d = x->map.dimension[m], t = x->tile_dimension[d];
         for (int i = 0; i < x->blocks; i++)
             numbers[i] = t < 0 ? 0 : x->starts[box + i * x->count][t];
-        arguments[first + m] = coordinate(l, x->access.index[d], numbers, x->blocks);
+        arguments[first + m] = coordinate(l, x->access.index[d], numbers, x->blocks,
+                                          d == x->map.part ? part_origin(l, &x->access, d) : NULL);
+    }
+    if (x->map.part >= 0) {
+        LLVMValueRef stop = value_of(l, x->access.view)->view->stop[x->map.part];
+        arguments[first + x->access.rank] = LLVMBuildTrunc(l->builder, stop, l->i32, "");
+        arguments[first + x->access.rank + 1] = value_i32(l, TENSOR_MAP_PART);
     }
     ptx_emit(l, row, l->nothing, arguments, first + x->map.rank, words);
 }

@@ -22,6 +22,7 @@
 struct view {
     LLVMValueRef data;                                     /* ptr addrspace(1) */
     LLVMValueRef extent[IR_MAX_RANK], stride[IR_MAX_RANK]; /* i64 */
+    LLVMValueRef stop[IR_MAX_RANK];                        /* i64; of a sub-view: where it ends in the view behind it */
     LLVMValueRef present;                                  /* i1 */
     int64_t alignment;                                     /* of data, bytes */
     int64_t stride_multiple[IR_MAX_RANK], extent_multiple[IR_MAX_RANK];

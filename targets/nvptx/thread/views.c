@@ -82,6 +82,7 @@ static void lower_subview(struct lowering *l, struct ir_operation *operation)
             const struct ir_type *type = operation->results[0]->type;
             view->extent[kept] = type->extent[kept] != IR_DYNAMIC ? value_i64(l, type->extent[kept])
                                                                   : LLVMBuildSub(b, stop, start, "");
+            view->stop[kept] = stop;
             view->stride[kept] = from->stride[d];
             view->stride_multiple[kept] = from->stride_multiple[d];
             view->extent_multiple[kept] = type->extent[kept] != IR_DYNAMIC

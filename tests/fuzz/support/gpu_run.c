@@ -19,7 +19,8 @@ static bool make_map(const struct tensor_map *map, const struct interp_argument 
     bool empty = false;
     *out = (struct ptx_map){
         .address = (uint64_t)(uintptr_t)argument->data, .rank = map->rank, .bytes = bytes, .swizzle = map->swizzle};
-    for (int d = 0; d < map->rank; d++) {
+    int own = map->part < 0 ? map->rank : map->rank - 2;
+    for (int d = 0; d < own; d++) {
         int64_t extent = argument->extent[map->dimension[d]], stride = argument->stride[map->dimension[d]];
         out->extent[d] = extent;
         out->stride[d] = stride * bytes;
@@ -28,6 +29,19 @@ static bool make_map(const struct tensor_map *map, const struct interp_argument 
         if (extent > 1 && (d ? stride <= 0 || stride * bytes % 16 : stride != 1))
             return false;
     }
+    for (int d = own; d < map->rank; d++) { /* see TENSOR_MAP_PART */
+        int64_t stride = argument->stride[map->part];
+        out->extent[d] = INT32_MAX;
+        out->stride[d] = (d == own ? stride : (INT64_C(1) << 34) - stride) * bytes;
+        out->box[d] = 1;
+        if (stride <= 0 || stride * bytes % 16)
+            return false;
+    }
+    for (int d = 0; d < own; d++)
+        if (map->dimension[d] == map->part) {
+            out->extent[d] = TENSOR_MAP_PART;
+            out->stride[d] = argument->stride[map->part] * bytes;
+        }
     return empty || (out->address % 16 == 0 && (!output || out->extent[0] * bytes % 16 == 0));
 }
 

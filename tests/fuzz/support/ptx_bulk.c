@@ -53,7 +53,7 @@ static bool row_inside(const struct box *box, int row, int64_t *first, int64_t *
         row /= map->box[d];
         if (at < 0 || at >= map->extent[d])
             return false;
-        *address += (uint64_t)(at * map->stride[d]);
+        *address += (uint64_t)at * (uint64_t)map->stride[d]; /* wraps, as the hardware does */
     }
     *first = box->start[0] < 0 ? -box->start[0] : 0;
     *last = int64_min(map->box[0], map->extent[0] - box->start[0]);
