@@ -207,6 +207,7 @@ static int launch_and_report(struct tile_rt_call *call)
         return tile_rt_fail(TILE_ERR_OOM, "%s: no memory for what it reports", call->kernel->name);
     tile_rt_report_begin(report, words);
     call->slots[call->kernel->slot_count - 1] = (uint64_t)(uintptr_t)report;
+    tile_rt_note_allocations(call, report, NULL);
     status = launch_programs(call);
     if (status == TILE_OK)
         status = tile_rt_report_end(call->kernel, report);

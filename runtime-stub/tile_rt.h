@@ -95,6 +95,8 @@ int tile_last_cuda_error(void);        /* the CUresult behind it, 0 if none */
 /* Memory that launches on this stream use for `scratch`, at a multiple of 256; NULL and 0: none any more, and the run time
  * gives them some of its own.  It may hold anything, and belongs to them until it is taken back.  See f_workspace(). */
 int tile_set_workspace(struct CUstream_st *stream, void *pointer, size_t bytes);
+/* What is allocated there, for pointers that kernels compiled with --checks take; 0 bytes: nothing any more. */
+int tile_set_allocation(const void *pointer, size_t bytes);
 #endif /* TILE_SHARED_DECLARATIONS */
 
 /* ---- element types that C has not: their bits, and conversions.  Printed into headers of kernels that use them. - */
@@ -187,7 +189,7 @@ TILE_INLINE float tile_f8e5m2_to_float(tile_f8e5m2 bits) { return tile_expand_fl
 /* ---- the descriptor --------------------------------------------------------------------------------------------- */
 
 /* Changes with every change to what is below: an object runs with the run time of its compiler and no other. */
-#define TILE_RT_ABI 10
+#define TILE_RT_ABI 11
 
 /* Limits of a kernel; the compiler refuses a kernel beyond them. */
 #define TILE_RT_MAX_PARAMETERS 64
@@ -442,7 +444,7 @@ struct tile_rt_alias {
     uint16_t first, second; /* parameters that may be the same view, or disjoint */
 };
 
-/* A report in words of 64 bits, all 0 before but `room`.  An instance whose check fails writes its linear program << 16 |
+/* A report in words of 64 bits, all 0 before but `room` and `bounds`.  An instance whose check fails writes its linear program << 16 |
  * number of the check + 1 to the first, and behind it the values in the check's text, if it has some.  A print adds the
  * words of its record to `used`; if that is `room` at most, the record stands there: number of the print + 1, the grid
  * indexes, then each value, of a tile a word an element.  In texts `%` stands in front of what is put in place of a
@@ -452,7 +454,8 @@ enum {
     TILE_RT_REPORT_values,
     TILE_RT_REPORT_used = 17,
     TILE_RT_REPORT_room,
-    TILE_RT_REPORT_records
+    TILE_RT_REPORT_bounds, /* of each argument of the code: bytes of its allocation in front of it, and from it on */
+    TILE_RT_REPORT_records = TILE_RT_REPORT_bounds + 2 * TILE_RT_MAX_PARAMETERS
 };
 struct tile_rt_print {
     const char *format;

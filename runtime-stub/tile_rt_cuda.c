@@ -95,6 +95,7 @@ enum {
     X(cuStreamIsCapturing, cuStreamIsCapturing, 0, (void *stream, int *capturing))                                 \
     X(cuMemHostAlloc, cuMemHostAlloc, 0, (void **memory, size_t bytes, unsigned flags))                            \
     X(cuMemHostGetDevicePointer, cuMemHostGetDevicePointer_v2, 0, (uint64_t *there, void *memory, unsigned flags)) \
+    X(cuPointerGetAttribute, cuPointerGetAttribute, 1, (void *value, int attribute, uint64_t pointer))             \
     X(cuStreamSynchronize, cuStreamSynchronize, 0, (void *stream))                                                 \
     X(cuThreadExchangeStreamCaptureMode, cuThreadExchangeStreamCaptureMode, 0, (int *mode))                        \
     X(cuLibraryLoadData, cuLibraryLoadData, 1,                                                                     \
@@ -933,6 +934,7 @@ static int begin_report(struct tile_rt_call *call, struct report **report)
     if (error != CUDA_SUCCESS)
         return tile_rt_cuda_fail(kernel->name, "cuMemHostAlloc", error);
     call->slots[kernel->slot_count - 1] = (*report)->there;
+    tile_rt_note_allocations(call, (*report)->words, cuda.cuPointerGetAttribute);
     return TILE_OK;
 }
 

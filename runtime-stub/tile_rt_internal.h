@@ -9,6 +9,7 @@
  *   tile_rt_maps.c     tensor maps of views, and a thread's last ones
  *   tile_rt_profile.c  TILE_PROFILE: a record of each launch
  *   tile_rt_workspace.c  the memory that launches have for themselves
+ *   tile_rt_allocation.c  where memory ends, for kernels with checks
  *   tile_rt_report.c   what kernels print, and which of their checks failed
  *   tile_rt_pool.c     the host's processor: instruction sets and a persistent pool of threads */
 #ifndef TILE_RT_INTERNAL_H
@@ -156,6 +157,13 @@ TILE_RT_HIDDEN int tile_rt_workspace_begin(struct tile_rt_call *call, struct CUs
 TILE_RT_HIDDEN int tile_rt_workspace_end(const struct tile_rt_call *call, struct CUstream_st *stream,
                                          const struct tile_rt_workspace *workspace, int status);
 TILE_RT_HIDDEN void tile_rt_workspace_after_fork(void);
+
+/* ---- tile_rt_allocation.c --------------------------------------------------------------------------------------- */
+/* cuPointerGetAttribute */
+typedef int tile_rt_pointer_attribute(void *value, int attribute, uint64_t pointer);
+/* Writes the bounds of the call's arguments to its report; `ask` may be NULL. */
+TILE_RT_HIDDEN void tile_rt_note_allocations(const struct tile_rt_call *call, uint64_t *report,
+                                             tile_rt_pointer_attribute *ask);
 
 /* ---- tile_rt_report.c ------------------------------------------------------------------------------------------- */
 /* Words of a report of the kernel. */

@@ -590,6 +590,7 @@ static LLVMValueRef report_texts(struct descriptor *d)
 
 _Static_assert((int)KERNEL_REPORT_USED == (int)TILE_RT_REPORT_used &&
                    (int)KERNEL_REPORT_ROOM == (int)TILE_RT_REPORT_room &&
+                   (int)KERNEL_REPORT_BOUNDS == (int)TILE_RT_REPORT_bounds &&
                    (int)KERNEL_REPORT_RECORDS == (int)TILE_RT_REPORT_records &&
                    (int)KERNEL_REPORT_VALUES == (int)TILE_RT_REPORT_values,
                "the report of ir/kernel.h is the run time's");

@@ -191,3 +191,67 @@ END
     [ "$(cut -d' ' -f1 out | tr '\n' ' ')" = '0 14 14 14 14 ' ]
     grep -q '^14 .*steps: steps.tile:[0-9]*:14: the start a >= 1 of a range that multiplies does not hold in program 0' out
 }
+
+@test "pointers and views behind them stay within what the host says is allocated" {
+    mkdir -p pointers && cd pointers
+    cat >k.tile <<'END'
+struct place { p: *f32; n: i64; }
+kernel tiles(p: *f32, n: i64) grid(b: cdiv(n, 8))
+{
+    let at = b*8 + iota(8);
+    let v = load(p + at, other = 0.0, mask = at < n);
+    store(p + at, v + 1.0, mask = at < n);
+}
+kernel seen(p: *const f32, r: out f32[4], n: i64) grid(b: 1)
+{
+    let v = view(p + 1, [n, 2], strides = [3, 1]);
+    r[:] = v[0 +: 4, 0];
+}
+kernel member(w: place) grid(b: 1) { store(w.p + w.n, 1.0); }
+kernel of_view(x: inout f32[N], n: i64) grid(b: 1) { atomic_add(x.ptr + n, 1.0); }
+kernel before(p: *const i16, r: out i16[1]) grid(b: 1) { r[0] = load(p - 1); }
+kernel distant(p: *f32, n: i64, r: out f32[8]) grid(b: 1)
+{
+    let v = view(p, [n, 8], strides = [n, 1]);
+    v[n - 1, 0 +: 8] = f32[8](1.0);
+    r[:] = load(p + n*n + iota(8), other = 9.0);
+}
+END
+    cat >m.c <<'END'
+#include "k.h"
+#include <stdio.h>
+static int told(int status) { return status == TILE_ERR_CHECK ? printf("%s\n", tile_last_error()) > 0 : status ? 2 : 0; }
+int main(void)
+{
+    static float data[64], four[4], far[8];
+    int16_t half[4] = {0}, one[1];
+    struct tile_f32_1 r = tile_f32_1_row_major(four, 4), x = tile_f32_1_row_major(data + 8, 10);
+    struct tile_f32_1 f = tile_f32_1_row_major(far, 8);
+    struct tile_i16_1 o = tile_i16_1_row_major(one, 1);
+    struct tile_place w = {data, 20};
+    int right = told(k_tiles(TILE_CPU, data, 21)) == 0;               /* nobody says */
+    right &= told(k_of_view(TILE_CPU, &x, 9)) == 0 && told(k_of_view(TILE_CPU, &x, 10)) == 1;
+    tile_set_allocation(data, 20 * sizeof *data);
+    right &= told(k_tiles(TILE_CPU, data, 20)) == 0 && told(k_tiles(TILE_CPU, data, 21)) == 1;
+    right &= told(k_tiles(TILE_CPU, data + 4, 16)) == 0 && told(k_tiles(TILE_CPU, data + 4, 17)) == 1;
+    right &= data[20] == 1.0f && data[19] == 5.0f;                   /* outside only where nobody had said */
+    right &= told(k_seen(TILE_CPU, data, &r, 6)) == 0 && told(k_seen(TILE_CPU, data, &r, 7)) == 1;
+    right &= told(k_seen(TILE_CPU, data, &r, 0)) == 0;
+    right &= told(k_member(TILE_CPU, &w)) == 1;
+    w.n = 19;
+    right &= told(k_member(TILE_CPU, &w)) == 0;
+    right &= told(k_of_view(TILE_CPU, &x, 11)) == 0 && told(k_of_view(TILE_CPU, &x, 12)) == 1;
+    tile_set_allocation(half, sizeof half);
+    right &= told(k_before(TILE_CPU, half + 1, &o)) == 0 && told(k_before(TILE_CPU, half, &o)) == 1;
+    right &= told(k_distant(TILE_CPU, data, (int64_t)1 << 28, &f)) == 1 && far[0] == 9.0f;
+    return !right;
+}
+END
+    "$TILECC" -arch=cpu --checks -o k.o k.tile
+    "$TILECC" -arch=sm_75,sm_90a --checks -o gpu.o k.tile
+    "$TILECC" --emit-runtime -o tile_rt.o
+    ${CC:-cc} -std=c99 -Wall -Wextra -Werror -I. m.c k.o tile_rt.o -o m -ldl -lpthread
+    TILE_CPU_THREADS=1 ./m >out || { cat out; false; }
+    grep -qxF 'k_tiles: k.tile:6:5: store(p + at, v + 1.0, mask = at < n) within its allocation does not hold in program 2' out
+    grep -qxF 'k_seen: k.tile:10:13: view(p + 1, [n, 2], strides = [3, 1]) within its allocation does not hold in program 0' out
+}

@@ -98,7 +98,8 @@ static struct value pointer_load(struct elaborator *e, struct call *call, struct
         operands[1] = ir_constant_bits(&e->builder, ir_type_scalar(e->context, type->element), 0);
     if (!operands[1])
         return value_error(call->at);
-    struct ir_operation *load = ir_build(&e->builder, OP_POINTER_LOAD, mask ? 3 : 2, operands, 1, &type);
+    operands[2] = check_pointers(e, pointers.run, operands[2], front_source(e, call->expression), call->at);
+    struct ir_operation *load = ir_build(&e->builder, OP_POINTER_LOAD, operands[2] ? 3 : 2, operands, 1, &type);
     if (cache >= 0)
         ir_set_number(load, IR_ATTRIBUTE_CACHE, cache);
     struct value result = value_run(load->results[0], call->at);
@@ -160,7 +161,8 @@ struct value build_store(struct elaborator *e, struct call *call, int detail)
         has_mask ? mask.run : NULL};
     if (!operands[1])
         return value_error(call->at);
-    struct ir_operation *store = ir_build(&e->builder, OP_POINTER_STORE, has_mask ? 3 : 2, operands, 0, NULL);
+    operands[2] = check_pointers(e, target.run, operands[2], front_source(e, call->expression), call->at);
+    struct ir_operation *store = ir_build(&e->builder, OP_POINTER_STORE, operands[2] ? 3 : 2, operands, 0, NULL);
     if (cache >= 0)
         ir_set_number(store, IR_ATTRIBUTE_CACHE, cache);
     return nothing;
@@ -290,6 +292,12 @@ static struct value finish_atomic(struct elaborator *e, struct call *call, struc
         if (!operands[used])
             return value_error(call->at);
         used++;
+    }
+    if (!place) {
+        struct ir_value *mask = check_pointers(e, a->target.run, a->has_mask ? operands[used - 1] : NULL,
+                                               front_source(e, call->expression), call->at);
+        used += mask && !a->has_mask;
+        operands[used - 1] = mask ? mask : operands[used - 1];
     }
     struct ir_operation *operation = ir_build(&e->builder, place ? on_view : on_pointer, used, operands, 1, &a->type);
     if (place)

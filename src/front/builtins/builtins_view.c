@@ -520,6 +520,7 @@ struct value build_view(struct elaborator *e, struct call *call, int detail)
         for (int d = shape.rank - 2; d >= 0; d--)
             shape.stride[d] = product(e, shape.extent[d + 1], shape.stride[d + 1]);
     }
+    check_made_view(e, p.run, shape.rank, shape.extent, shape.stride, front_source(e, call->expression), call->at);
     const struct ir_type *pointer = p.run->type;
     const struct ir_type type = {.kind = IR_VIEW,
                                  .element = pointer->pointee,

@@ -7,7 +7,8 @@
  *   walk/      declare.c     files, consts, enums          domain.c      sets of compile-time values
  *              expression.c, statement.c                   control.c, loop.c, join.c, host_loop.c       regions
  *              access.c      views, places, sub-views      call.c        functions, inlined
- *              check.c       checks when running         tile_note.c   what is said of parts of tiles
+ *              check.c, check_pointer.c   checks when running
+ *              tile_note.c   what is said of parts of tiles
  *   builtins/  the functions that the language brings; the walk reaches them through struct builtin_functions
  *   kernels/   kernel.c      entries and instances         signature.c   parameters, extents, keys
  *              rows.c        names of a kernel's head      instance.c    variants, facts, predicates

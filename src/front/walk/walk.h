@@ -101,6 +101,14 @@ const char *check_text(struct elaborator *e, const char *text); /* plain text as
 /* With --checks, of a condition that is known only when running: the same. */
 void check_build(struct elaborator *e, struct value condition, const char *text, struct location at);
 
+/* With --checks: whether the elements that pointers reach, where the mask (or NULL) lets them, lie in the allocation that
+ * the host knows of the argument that they come from.  `text` names the access; gives the mask without those that do not. */
+struct ir_value *check_pointers(struct elaborator *e, struct ir_value *pointers, struct ir_value *mask,
+                                const char *text, struct location at);
+/* The same of all that a view behind a pointer has, whose extents become 0 where it reaches further. */
+void check_made_view(struct elaborator *e, struct ir_value *pointer, int rank, struct ir_value **extent,
+                     struct ir_value *const *stride, const char *text, struct location at);
+
 /* statements; run returns when the rest is dead */
 void elaborate_block(struct elaborator *e, const struct ast_statement_list *list, int from);
 void elaborate_statement(struct elaborator *e, const struct ast_statement *statement);
