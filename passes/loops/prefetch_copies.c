@@ -21,6 +21,8 @@
  * not write, its indexes depend on the loop's variable alone, and a slot is written again only behind the barrier
  * that follows its last reader.
  *
+ * Copies in front of such a loop that are first read in it are waited for with the loop's own first ones.
+ *
  * Without cp.async the tile of the next iteration is loaded into registers at the top and stored to the other slot
  * at the end.  Copies that stand in no such loop are waited for where they are. */
 #include "base/plant.h"
@@ -483,6 +485,28 @@ static void remark_place(struct pass_context *context, const struct ir_operation
         pass_remark(context, copy->at, "this copy is waited for where it stands: it stands under a condition");
 }
 
+/* Whether a loop whose copies run ahead follows, and nothing in front of it looks at what is waited for.  Groups end in
+ * the order in which they were committed: the wait of the loop's first iteration, or that behind the loop, is for the
+ * copies in front of it, too. */
+static bool is_waited_for_by_loop(const struct pipelining *p, const struct ir_operation *wait)
+{
+    for (const struct ir_operation *op = wait->next; op && p->asynchronous; op = op->next) {
+        for (int i = 0; i < p->loops.count; i++)
+            if (p->loops.data[i].emitted == op)
+                return true;
+        if (ir_has_trait(op, IR_TRAIT_LOOP))
+            return false;
+        for (int i = 0; i < wait->operand_count; i++) {
+            struct ir_operation *copy = wait->operands[i]->definition;
+            struct ir_access access;
+            if (!copy || copy->opcode != OP_COPY_ASYNC || copy->block != wait->block || !ir_access_of(copy, &access) ||
+                ir_uses(op, access.buffer))
+                return false;
+        }
+    }
+    return false;
+}
+
 bool pass_prefetch_copies(struct ir_function *function, struct pass_context *context)
 {
     struct pipelining p = {.context = context, .function = function};
@@ -497,7 +521,10 @@ bool pass_prefetch_copies(struct ir_function *function, struct pass_context *con
         pipeline_loops(&p);
     for (int i = 0; i < p.found.count; i++)
         if (p.found.data[i]->opcode == OP_WAIT && p.found.data[i]->block) {
-            copies_emit_wait(context, p.found.data[i], p.asynchronous);
+            if (is_waited_for_by_loop(&p, p.found.data[i]))
+                ir_remove(p.found.data[i]);
+            else
+                copies_emit_wait(context, p.found.data[i], p.asynchronous);
             p.changed = true;
         }
     for (int i = 0; i < p.found.count; i++)

@@ -16,7 +16,7 @@ struct pipelined_copy {
     int part, place;                /* which part of the iteration reads it; which of the part's buffers it is */
 };
 struct pipelined_loop {
-    struct ir_operation *loop;
+    struct ir_operation *loop, *emitted; /* as it was; as copies_emit_loop has made it */
     VECTOR(struct pipelined_copy) copies;
     struct ring_plan ring; /* of all its buffers together */
     int slots;

@@ -354,6 +354,7 @@ void copies_emit_loop(struct pass_context *context, struct pipelined_loop *plan)
     }
     carry_slots(&e);
     build_body(&e);
+    plan->emitted = e.loop;
     struct ir_builder behind = {
         .module = function->module, .block = e.loop->block, .before = e.loop->next, .at = e.loop->at};
     build_wait(&behind, plan->asynchronous, 0);
