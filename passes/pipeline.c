@@ -67,6 +67,7 @@ const struct pass_row pass_rows[] = {
 
     /* What runs at the same time. */
     ROW(buffer_loads,       SCHEDULE, GPU_12),  /* behind coalesce, whose layout the copies keep */
+    ROW(plan_roles,         SCHEDULE, GPU_12),  /* asks for all copies; the two below do what it plans */
     ROW(overlap_products,   SCHEDULE, GPU_12),  /* before specialise, which takes loops as they are */
     ROW(specialise,         SCHEDULE, GPU_12),  /* to the Machine level, also where nothing is split */
     ROW(prefetch_copies,    MACHINE,  GPU_12),  /* the loops that have no producer */

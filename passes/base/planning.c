@@ -176,6 +176,27 @@ void planning_note_asked(struct pass_context *context, const struct ir_operation
     asked->at = loop->at;
 }
 
+/* ---- roles ---- */
+
+void planning_tell_roles(struct ir_function *function, int compute, int bring, const char *why)
+{
+    if (!function->plan)
+        function->plan = ir_plan_make(function->module->arena);
+    function->plan->warps[0] = compute;
+    function->plan->warps[1] = bring;
+    ir_plan_explain(function->module->arena, &function->plan->why, why);
+}
+
+bool planning_has_producer(const struct ir_function *function)
+{
+    return function->plan && function->plan->warps[1] > 0;
+}
+
+const char *planning_why_no_producer(const struct ir_function *function)
+{
+    return function->plan && function->plan->warps[1] == 0 ? function->plan->why : NULL;
+}
+
 /* ---- what passes tell ---- */
 
 void planning_tell_input(const struct ir_operation *reader, enum ir_way way, const char *why)

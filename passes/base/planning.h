@@ -43,6 +43,14 @@ struct asked_plan *planning_find_asked(const struct pass_context *context, const
 /* Notes why a loop does not do what is asked for; NULL: it does. */
 void planning_note_asked(struct pass_context *context, const struct ir_operation *loop, const char *problem);
 
+/* ---- roles of the kernel ---- */
+
+/* Who does what: warps that compute, warps that bring, 0 for none, and why not otherwise. */
+void planning_tell_roles(struct ir_function *function, int compute, int bring, const char *why);
+/* Whether a producer is planned; and why one is not, where one was looked for. */
+bool planning_has_producer(const struct ir_function *function);
+const char *planning_why_no_producer(const struct ir_function *function);
+
 /* Says for an input that it comes on this way, or why it does not come on a better one, where that is said for the first
  * time. */
 void planning_tell_input(const struct ir_operation *reader, enum ir_way way, const char *why);

@@ -45,7 +45,6 @@
 #include "passes/base/remake.h"
 #include "passes/base/rewrite.h"
 #include "passes/loops/iteration.h"
-#include "passes/loops/specialise.h"
 #include "passes/loops/buffer_copy.h"
 
 /* Of its cycles in order an iteration must take less than this part. */
@@ -499,7 +498,7 @@ bool pass_overlap_products(struct ir_function *function, struct pass_context *co
 {
     struct visiting v = {.context = context, .function = function};
     if (buffer_has_roles(context->target)) {
-        v.obstacle = outline_obstacle(function, context);
+        v.obstacle = planning_why_no_producer(function);
         ir_walk(function->body, visit, &v);
     }
     return v.changed;

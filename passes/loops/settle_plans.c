@@ -43,11 +43,15 @@ static void show_product(struct buffer *out, const struct ir_plan_product *produ
     show_reason(out, product->why);
 }
 
-static void show_roles(struct buffer *out, const struct ir_plan *plan)
+static void show_roles(struct buffer *out, const struct ir_plan *plan, const struct ir_plan *kernel)
 {
-    if (plan->warps[0] != IR_PLAN_OPEN)
-        buffer_printf(out, "\n      | %d warps with %d registers compute, %d with %d bring", plan->warps[0],
-                      plan->registers[0], plan->warps[1], plan->registers[1]);
+    if (kernel && kernel->warps[1] > 0)
+        buffer_printf(out, "\n      | %d warps with %d registers compute, %d with %d bring", kernel->warps[0],
+                      kernel->registers[0], kernel->warps[1], kernel->registers[1]);
+    else if (kernel && kernel->warps[1] == 0)
+        buffer_printf(out, "\n      | %d warps do everything", kernel->warps[0]);
+    if (kernel)
+        show_reason(out, kernel->why);
     if (plan->turns == 1)
         buffer_puts(out, "; groups of four warps take turns at products");
     if (plan->together > 1)
@@ -156,7 +160,7 @@ static void show(struct pass_context *context, const struct ir_operation *loop, 
         show_input(&text, &plan->inputs.data[i]);
     for (int i = 0; i < plan->products.count; i++)
         show_product(&text, &plan->products.data[i], i);
-    show_roles(&text, plan);
+    show_roles(&text, plan, loop->block->function->plan);
     show_bounds(&text, &bounds);
     show_lines(&text, &model);
     pass_remark(context, loop->at, "%s", text.data);
@@ -192,25 +196,29 @@ static const char *input_differs(struct arena *arena, const struct ir_plan_input
     return problem ? problem : number_differs(arena, what, "ahead", asked->ahead, done->ahead, done->why);
 }
 
-static const char *roles_differ(struct arena *arena, const struct ir_plan *asked, const struct ir_plan *done)
+static const char *roles_differ(struct arena *arena, const struct ir_plan *asked, const struct ir_plan *kernel)
 {
     static const char *const who[] = {"those that compute", "those that bring"};
-    const char *problem = number_differs(arena, "the loop", "turns", asked->turns, done->turns, NULL);
-    if (!problem)
-        problem = number_differs(arena, "the loop", "together", asked->together, done->together, NULL);
+    const char *problem = NULL;
     for (int role = 0; role < 2 && !problem; role++) {
-        problem = number_differs(arena, who[role], "warps", asked->warps[role], done->warps[role], NULL);
+        int warps = kernel ? kernel->warps[role] : IR_PLAN_OPEN,
+            registers = kernel ? kernel->registers[role] : IR_PLAN_OPEN;
+        problem = number_differs(arena, who[role], "warps", asked->warps[role], warps, kernel ? kernel->why : NULL);
         if (!problem)
-            problem = number_differs(arena, who[role], "registers", asked->registers[role], done->registers[role],
-                                     NULL);
+            problem = number_differs(arena, who[role], "registers", asked->registers[role], registers, NULL);
     }
     return problem;
 }
 
 /* The first thing that is asked for and not done, and why; NULL: all is. */
-static const char *find_difference(struct arena *arena, const struct ir_plan *asked, const struct ir_plan *done)
+static const char *find_difference(struct arena *arena, const struct ir_plan *asked, const struct ir_plan *done,
+                                   const struct ir_plan *kernel)
 {
-    const char *problem = roles_differ(arena, asked, done);
+    const char *problem = roles_differ(arena, asked, kernel);
+    if (!problem)
+        problem = number_differs(arena, "the loop", "turns", asked->turns, done->turns, NULL);
+    if (!problem)
+        problem = number_differs(arena, "the loop", "together", asked->together, done->together, NULL);
     for (int i = 0; i < asked->inputs.count && !problem; i++)
         for (int k = 0; k < done->inputs.count && !problem; k++)
             if (!strcmp(asked->inputs.data[i].name, done->inputs.data[k].name))
@@ -257,7 +265,8 @@ static void visit(struct ir_operation *op, void *data)
         return;
     s->changed |= settle(plan);
     if (ir_plan_asked(op))
-        planning_note_asked(s->context, op, find_difference(s->context->arena, ir_plan_asked(op), plan));
+        planning_note_asked(s->context, op,
+                            find_difference(s->context->arena, ir_plan_asked(op), plan, op->block->function->plan));
     if (s->context->remarks)
         show(s->context, op, plan);
 }

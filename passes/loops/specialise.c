@@ -82,90 +82,6 @@ static void find_release(struct outline *o, struct channel *channel)
             }
 }
 
-static struct ir_value *buffer_of(const struct ir_operation *copy) { return copy->operands[copy->operand_count - 1]; }
-
-static bool has_buffer(const struct ring *ring, const struct ir_value *buffer)
-{
-    for (int i = 0; i < ring->buffers.count; i++)
-        if (ring->buffers.data[i] == buffer)
-            return true;
-    return false;
-}
-
-/* The ring of a channel's buffers: all of an old one's or none. */
-static bool find_ring(struct outline *o, struct channel *channel)
-{
-    struct ring made = {0};
-    for (int i = 0; i < channel->copies.count; i++) {
-        struct ir_value *buffer = buffer_of(channel->copies.data[i]);
-        if (has_buffer(&made, buffer))
-            return false;
-        vector_push(o->context->arena, &made.buffers, buffer);
-        made.bytes += ir_type_bytes(buffer->type);
-        made.room += scratch_ring_bytes(buffer->type);
-    }
-    made.in_loop = ir_is_in_loop(channel->wait);
-    for (int r = 0; r < o->rings.count; r++) {
-        const struct ring *ring = &o->rings.data[r];
-        int shared = 0;
-        for (int i = 0; i < made.buffers.count; i++)
-            shared += has_buffer(ring, made.buffers.data[i]);
-        if (shared && (shared != made.buffers.count || shared != ring->buffers.count))
-            return false;
-        if (shared) {
-            channel->ring = r;
-            o->rings.data[r].in_loop |= made.in_loop;
-            return true;
-        }
-    }
-    channel->ring = o->rings.count;
-    vector_push(o->context->arena, &o->rings, made);
-    return true;
-}
-
-static void fail(struct outline *o, const struct ir_operation *op, const char *problem)
-{
-    if (!o->problem) {
-        o->problem = problem;
-        o->problem_at = op->at;
-    }
-}
-
-static void find_channel(struct ir_operation *op, void *data)
-{
-    struct outline *o = data;
-    struct tensor_map map;
-    const char *reason;
-    if (op->opcode == OP_ROLES || op->opcode == OP_MBARRIER)
-        fail(o, op, "it has roles already");
-    if (op->opcode != OP_WAIT)
-        return;
-    struct channel channel = {.wait = op};
-    for (int i = 0; i < op->operand_count; i++) {
-        struct ir_operation *copy = op->operands[i]->definition;
-        struct ir_access access;
-        if (!copy || copy->opcode != OP_COPY_ASYNC || copy->block != op->block || copy->results[0]->uses->next) {
-            fail(o, op, "a wait is not for copies that stand beside it");
-            return;
-        }
-        ir_access_of(copy, &access);
-        reason = planning_asked_way(copy) == IR_WAY_CP_ASYNC ? "the plan asks for copies by all threads"
-                                                             : buffer_producer_problem(copy);
-        if (!reason && tensor_map_for(access.view, access.rank, access.place, access.buffer->type, &map, &reason))
-            reason = buffer_start_problem(&access, &map);
-        if (reason) {
-            fail(o, copy, reason);
-            return;
-        }
-        vector_push(o->context->arena, &channel.copies, copy);
-    }
-    if (!find_ring(o, &channel)) {
-        fail(o, op, "its buffers are filled together with others elsewhere");
-        return;
-    }
-    vector_push(o->context->arena, &o->channels, channel);
-}
-
 /* Other forms of a buffer are made in front of each use, behind the wait that says which slot is meant.  All are
  * gathered first, since a walk would meet the new ones, too; the last first, so that a form of a form follows its
  * user. */
@@ -361,7 +277,7 @@ static bool choose_slots(struct outline *o)
         if (op->opcode == OP_BUFFER) {
             bool filled = false;
             for (int r = 0; r < o->rings.count; r++)
-                filled |= has_buffer(&o->rings.data[r], op->results[0]);
+                filled |= outline_has_buffer(&o->rings.data[r], op->results[0]);
             room -= filled ? 0 : scratch_ring_bytes(op->results[0]->type) * op->results[0]->type->slots;
         }
     for (int r = 0; r < o->rings.count; r++)
@@ -375,7 +291,7 @@ static bool choose_slots(struct outline *o)
         room += spare;
     }
     if (room < 0 || !share_room(o, room)) {
-        fail(o, o->function->body->first, "its buffers do not fit into shared memory");
+        outline_fail(o, o->function->body->first, "its buffers do not fit into shared memory");
         return false;
     }
     for (int r = 0; r < o->rings.count; r++)
@@ -501,18 +417,6 @@ static void remove_source(struct outline *o)
     }
 }
 
-static void tell_roles(struct ir_operation *op, void *data)
-{
-    const int64_t *registers = data;
-    struct ir_plan *plan = ir_plan_of(op);
-    if (!plan)
-        return;
-    plan->warps[0] = op->block->function->warps;
-    plan->warps[1] = BUDGET_PRODUCER_WARPS;
-    for (int role = 0; role < 2; role++)
-        plan->registers[role] = (int)registers[role];
-}
-
 static void build_roles(struct outline *o)
 {
     struct ir_function *function = o->function;
@@ -521,7 +425,8 @@ static void build_roles(struct outline *o)
     int64_t warps[2] = {function->warps, BUDGET_PRODUCER_WARPS}, registers[2];
     o->last = last->previous;
     registers_of(o, registers);
-    ir_walk(function->body, tell_roles, registers);
+    for (int role = 0; role < 2; role++)
+        function->plan->registers[role] = (int)registers[role];
     build_rings(o, &builder, function->warps);
     builder.at = function->at;
     struct ir_operation *roles = ir_build_regions(&builder, OP_ROLES, 2);
@@ -553,7 +458,7 @@ static void tell_copy(const struct outline *o, const struct ir_operation *copy, 
         return;
     input->way = IR_WAY_TMA;
     input->slots = ring->slots;
-    input->bytes = (int)ir_type_bytes(buffer_of(copy)->type);
+    input->bytes = (int)ir_type_bytes(outline_buffer_of(copy)->type);
     if (ring->in_loop)
         ir_plan_explain(o->function->module->arena, &input->why,
                         ring_plan_reason(o->context->arena, &ring->plan, o->function->stages));
@@ -582,41 +487,13 @@ static void report(const struct outline *o)
                                 : "");
 }
 
-/* What a producer would do; false: there is nothing, or a problem. */
-static bool find_work(struct outline *o)
-{
-    if (!buffer_has_roles(o->context->target) || !o->function->is_kernel || o->function->warps % 4)
-        return false;
-    ir_walk(o->function->body, find_channel, o);
-    o->value_count = o->function->next_value_id;
-    o->needed = ARENA_ARRAY(o->context->arena, bool, o->value_count);
-    return !o->problem && o->channels.count > 0 && outline_slice(o);
-}
-
-const char *outline_obstacle(struct ir_function *function, struct pass_context *context)
-{
-    struct outline o = {.function = function, .context = context, .value_count = 0};
-    find_work(&o);
-    return o.problem;
-}
-
-/* Copies that a producer could have brought say why none does. */
-static void tell_refusal(struct ir_operation *op, void *data)
-{
-    const struct outline *o = data;
-    if (op->opcode == OP_COPY_ASYNC)
-        planning_tell_input(op, IR_WAY_CP_ASYNC, o->problem);
-}
-
 /* False: it stays one program of all threads. */
 static bool split(struct ir_function *function, struct pass_context *context)
 {
     struct outline o = {.function = function, .context = context, .value_count = 0};
-    if (!find_work(&o) || !pass_fuel(context)) {
-        if (o.problem || o.channels.count > 0)
-            ir_walk(function->body, tell_refusal, &o);
-        if (o.problem || o.channels.count > 0)
-            pass_remark(context, o.problem_at, "no producer of its own: %s", o.problem ? o.problem : "out of fuel");
+    if (!planning_has_producer(function) || !outline_find_work(&o) || !pass_fuel(context)) {
+        if (o.problem)
+            outline_plan_none(&o);
         return false;
     }
     sink_forms(function, context->arena);
@@ -629,7 +506,7 @@ static bool split(struct ir_function *function, struct pass_context *context)
             if (op->opcode == OP_BUFFER && outline_is_staging(&o, op->results[0]))
                 ir_remove(op);
         }
-        pass_remark(context, o.problem_at, "no producer of its own: %s", o.problem);
+        outline_plan_none(&o);
         return false;
     }
     /* What was made since the slice, such as staging, the producer does not need. */

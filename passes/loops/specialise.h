@@ -48,9 +48,12 @@ struct outline {
     int cluster, cluster_dimension; /* blocks that work together, neighbours along a grid dimension; 1: none */
 };
 
-/* specialise.c: why the copies of a function cannot be a producer's; NULL: they can, or there are none.  Whether its
- * buffers fit is not asked. */
-const char *outline_obstacle(struct ir_function *function, struct pass_context *context);
+/* plan_roles.c: what a producer would do; false: there is nothing, or a problem.  Whether its buffers fit is not asked. */
+bool outline_find_work(struct outline *o);
+/* Plans that there is no producer, and says so, because of the problem. */
+void outline_plan_none(struct outline *o);
+/* The first problem is the one that counts. */
+void outline_fail(struct outline *o, const struct ir_operation *op, const char *problem);
 
 /* specialise_slice.c: what the producer must compute.  False: problem says why it cannot. */
 bool outline_slice(struct outline *o);
@@ -76,6 +79,17 @@ const struct staged_store *outline_staged(const struct outline *o, const struct 
 void outline_emit_store(struct outline *o, struct ir_builder *builder, const struct staged_store *staged,
                         struct ir_value *const *copies, struct ir_value *const *operands);
 
+static inline struct ir_value *outline_buffer_of(const struct ir_operation *copy)
+{
+    return copy->operands[copy->operand_count - 1];
+}
+static inline bool outline_has_buffer(const struct ring *ring, const struct ir_value *buffer)
+{
+    for (int i = 0; i < ring->buffers.count; i++)
+        if (ring->buffers.data[i] == buffer)
+            return true;
+    return false;
+}
 static inline int outline_channel(const struct outline *o, const struct ir_operation *wait)
 {
     for (int i = 0; i < o->channels.count; i++)

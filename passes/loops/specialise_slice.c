@@ -6,14 +6,6 @@
 #include "ir/facts/alias.h"
 #include "passes/base/rewrite.h"
 
-static void fail(struct outline *o, const struct ir_operation *op, const char *problem)
-{
-    if (!o->problem) {
-        o->problem = problem;
-        o->problem_at = op->at;
-    }
-}
-
 static void need(struct outline *o, const struct ir_value *value);
 
 static void need_operands(struct outline *o, const struct ir_operation *op, int from, int to)
@@ -69,13 +61,13 @@ static void need_operation(struct outline *o, const struct ir_operation *op, con
         return;
     }
     if (ir_has_effect(op) || op->region_count) {
-        fail(o, op, "where it reads depends on an operation with an effect");
+        outline_fail(o, op, "where it reads depends on an operation with an effect");
         return;
     }
     if (ir_has_trait(op, IR_TRAIT_READ) &&
         ((alias_is_written(o->function, op->operands[0]) && !PLANTED(producer_reads_what_is_written)) ||
          alias_follows_acquire(op)))
-        fail(o, op, "where it reads depends on memory that may change while the kernel runs");
+        outline_fail(o, op, "where it reads depends on memory that may change while the kernel runs");
     need_operands(o, op, 0, op->operand_count);
 }
 
@@ -86,7 +78,7 @@ static void need(struct outline *o, const struct ir_value *value)
     o->needed[value->id] = true;
     const struct ir_operation *op = value->definition;
     if (value->type->kind == IR_TILE && value->type->rank > 0) {
-        fail(o, op ? op : value->block->parent, "where it reads depends on a tile");
+        outline_fail(o, op ? op : value->block->parent, "where it reads depends on a tile");
         return;
     }
     need_around(o, value->block);

@@ -429,6 +429,7 @@ struct ir_function {
     int ordered;          /* 1 + the argument that counts programs: they start in their order; 0: in any */
     int64_t shared_bytes; /* after allocation */
     bool strict_fp;       /* no contraction of a*b+c */
+    struct ir_plan *plan; /* of the body, which is a loop over programs: who does what; NULL: not planned */
     int next_value_id;
     struct ir_function *next;
 };

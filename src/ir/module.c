@@ -1,7 +1,7 @@
 /* Modules, functions and blocks. */
 #include <string.h>
 
-#include "ir/ir.h"
+#include "ir/plan.h"
 
 struct ir_module *ir_module_create(struct ir_context *context, struct arena *arena)
 {
@@ -104,6 +104,7 @@ struct ir_function *ir_function_clone(struct ir_module *module, const struct ir_
     copy->next_value_id = 0;
     copy->results.data = NULL;
     copy->results.count = copy->results.capacity = 0;
+    copy->plan = function->plan ? ir_plan_copy(module->arena, function->plan) : NULL;
     copy->facts.data = NULL;
     copy->facts.count = copy->facts.capacity = 0;
     for (int i = 0; i < function->results.count; i++)

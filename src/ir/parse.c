@@ -218,6 +218,19 @@ static size_t plan_size(const struct parser *parser)
     return (size_t)(at - parser->at);
 }
 
+/* Behind the `(`. */
+static struct ir_plan *parse_plan(struct parser *parser)
+{
+    const char *where, *problem;
+    size_t size = plan_size(parser);
+    struct ir_plan *plan = ir_plan_parse(parser->arena, parser->at, size, &where, &problem);
+    parser->at = plan ? parser->at + size : where;
+    if (!plan)
+        parser_fail(parser, problem);
+    parser_expect(parser, ")");
+    return plan;
+}
+
 static void attribute_value(struct parser *parser, struct pending_attribute *pending)
 {
     size_t size;
@@ -240,16 +253,7 @@ static void attribute_value(struct parser *parser, struct pending_attribute *pen
         pending->text = parser_symbol(parser);
         parser_expect(parser, ")");
         break;
-    case IR_KIND_PLAN: {
-        const char *where, *problem;
-        size = plan_size(parser);
-        pending->plan = ir_plan_parse(parser->arena, parser->at, size, &where, &problem);
-        parser->at = pending->plan ? parser->at + size : where;
-        if (!pending->plan)
-            parser_fail(parser, problem);
-        parser_expect(parser, ")");
-        break;
-    }
+    case IR_KIND_PLAN: pending->plan = parse_plan(parser); break;
     case IR_KIND_NUMBER: { /* its meaning hangs on the result type, which comes later */
         const char *start = parser->at;
         int nested = 0;
@@ -760,7 +764,10 @@ static void parse_clauses(struct parser *parser, struct ir_function *function)
             function->split_k = bracketed(parser, 0, INT16_MAX);
         else if (parser_accept(parser, "ordered"))
             function->ordered = bracketed(parser, 1, INT16_MAX);
-        else if (parser_accept(parser, "shared"))
+        else if (parser_accept(parser, "plan")) {
+            parser_expect(parser, "(");
+            function->plan = parser->failed ? NULL : parse_plan(parser);
+        } else if (parser_accept(parser, "shared"))
             function->shared_bytes = bracketed(parser, 0, INT32_MAX);
         else if (parser_accept(parser, "strict_fp"))
             function->strict_fp = true;

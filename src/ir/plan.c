@@ -45,6 +45,7 @@ struct ir_plan *ir_plan_copy(struct arena *arena, const struct ir_plan *plan)
         ir_plan_explain(arena, &product.why, product.why);
         vector_push(arena, &copy->products, product);
     }
+    ir_plan_explain(arena, &copy->why, plan->why);
     return copy;
 }
 

@@ -1,4 +1,5 @@
-/* A plan: how the work of a loop is done, by whom and when, as data on the loop.
+/* A plan: how the work of a loop is done, by whom and when, as data on the loop.  A kernel has one, too, which says who does
+ * what: its body is a loop over programs.
  *
  * A loop has *inputs*, places in memory that an iteration reads, and *products*.  The plan says of each input on which way
  * it comes (a copy engine, copies by all threads, registers), in how many slots of shared memory and how many iterations
@@ -43,7 +44,8 @@ struct ir_plan {
     struct arena *arena; /* the module's */
     VECTOR(struct ir_plan_input) inputs;
     VECTOR(struct ir_plan_product) products; /* in order of the text */
-    int warps[2], registers[2];              /* of consumers and of the producer; OPEN: all warps do everything */
+    int warps[2], registers[2];              /* that compute and that bring; 0 bring: all warps do everything */
+    const char *why;                         /* the roles are not otherwise */
     int turns;                               /* 1: groups of warps take turns at issuing products; 0: they do not */
     int together;                            /* iterations that make their reads together */
     bool settled;                            /* the places of inputs and products are known, not their names alone */

@@ -3,7 +3,7 @@
  *     plan    := [ clause { ";" clause } ]
  *     clause  := "input" name [ way ] { "slots(" n ")" | "bytes(" n ")" | "ahead(" n ")" } [ reason ]
  *              | "product" number { "stage(" n ")" | "in_flight(" n ")" } [ reason ]
- *              | "roles(" warps "," warps ")" [ "registers(" n "," n ")" ]
+ *              | "roles(" warps "," warps ")" [ "registers(" n "," n ")" ] [ reason ]
  *              | "turns(" n ")" | "together(" n ")"
  *     reason  := "because" a text in quotes */
 #include "ir/plan.h"
@@ -45,6 +45,8 @@ static void print_roles(struct buffer *out, const struct ir_plan *plan, size_t s
         buffer_printf(out, "%sroles(%d, %d)", separate(out, start), plan->warps[0], plan->warps[1]);
     if (plan->warps[0] != IR_PLAN_OPEN && plan->registers[0] != IR_PLAN_OPEN)
         buffer_printf(out, " registers(%d, %d)", plan->registers[0], plan->registers[1]);
+    if (plan->warps[0] != IR_PLAN_OPEN)
+        print_reason(out, plan->why);
     if (plan->turns != IR_PLAN_OPEN)
         buffer_printf(out, "%sturns(%d)", separate(out, start), plan->turns);
     if (plan->together != IR_PLAN_OPEN)
@@ -228,9 +230,10 @@ static void parse_clause(struct reader *r, struct ir_plan *plan)
         parse_input(r, plan);
     else if (accept(r, "product"))
         parse_product(r, plan);
-    else if (accept_pair(r, "roles", plan->warps))
+    else if (accept_pair(r, "roles", plan->warps)) {
         accept_pair(r, "registers", plan->registers);
-    else if (!accept_number(r, "turns", &plan->turns) && !accept_number(r, "together", &plan->together))
+        parse_reason(r, plan, &plan->why);
+    } else if (!accept_number(r, "turns", &plan->turns) && !accept_number(r, "together", &plan->together))
         fail(r, "a plan has clauses input, product, roles, turns and together");
 }
 

@@ -648,6 +648,11 @@ void ir_print_function(struct buffer *out, const struct ir_function *function, b
         buffer_printf(out, " split_k(%d)", function->split_k);
     if (function->ordered)
         buffer_printf(out, " ordered(%d)", function->ordered);
+    if (function->plan) {
+        buffer_puts(out, " plan(");
+        ir_plan_print(out, function->plan);
+        buffer_putc(out, ')');
+    }
     if (function->shared_bytes)
         buffer_printf(out, " shared(%lld)", (long long)function->shared_bytes);
     buffer_puts(out, function->strict_fp ? " strict_fp" : "");

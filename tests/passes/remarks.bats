@@ -46,7 +46,7 @@ slice='a[m*64 +: 64, k +: 64]'
         gives $arch buffer_operands "$what it gathers along what is contiguous"
     done
     product 'a[rows, k +: 64]' '' 'c[rows, n*64 +: 64] = acc;' 'let rows = M - 1 - (m*64 + iota(64));'
-    gives sm_90a specialise 'no producer of its own: the place gathers elements'
+    gives sm_90a plan_roles 'no producer of its own: the place gathers elements'
     sed -i 's/(m: cdiv/ (m: cdiv/; s/a: in f16\[M, K\]/a: in f16[M, 4, K]/; s/a\[rows, k/a[rows, k % 3, k + 2/' k.tile
     gives sm_90a buffer_operands "$what it gathers, which TMA does not do"
     product "sub[m*64 +: 64, k +: 64]" '' 'c[m*64 +: 64, n*64 +: 64] = acc;' 'let sub = a[0 .. M - 1, ..];'
@@ -54,7 +54,7 @@ slice='a[m*64 +: 64, k +: 64]'
     gives sm_90a buffer_operands "$what the view is a part of another whose bounds are known only when running"
     sed -i 's/b\[k +: 64, n/rest[k +: 64, n/; s/let sub/let rest = b[.., 0 .. N - 1]; &/' k.tile
     lacks sm_90a buffer_operands "$what" # TMA would bring neither: all threads copy
-    gives sm_90a specialise 'no producer of its own: the view is a part of another whose bounds are known only when running'
+    gives sm_90a plan_roles 'no producer of its own: the view is a part of another whose bounds are known only when running'
     product "sub[m*64 +: 64, k +: 64]" '' 'c[m*64 +: 64, n*64 +: 64] = acc;' 'let sub = a[0 .. 4096, ..];'
     gives sm_90a buffer_operands "$what the view is a part of another that ends elsewhere"
     product "sub[m*64 +: 64, k +: 64]" '' 'c[m*64 +: 64, n*64 +: 64] = acc;' 'let sub = a[4 .., 8 ..];'
@@ -69,7 +69,7 @@ slice='a[m*64 +: 64, k +: 64]'
     gives sm_90a buffer_operands "$what the kernel may write what it reads: by \`alias\` it may be the memory of \`w\`"
     product "$slice" ', lock: inout i32[1]' 'c[m*64 +: 64, n*64 +: 64] = acc;' 'while (atomic_load(lock[0], order = acquire) == 0) {}'
     lacks sm_90a buffer_operands "$what"
-    gives sm_90a specialise 'no producer of its own: the kernel waits for others that may write what it reads'
+    gives sm_90a plan_roles 'no producer of its own: the kernel waits for others that may write what it reads'
     product 'o[m*64 +: 64, k +: 64]' ', o: in? f16[M, K]'
     gives sm_90a buffer_operands "$what the view may be absent"
     product 'o[0, 0, 0, 0, m*64 +: 64, k +: 64]' ', o: in f16[1, 1, 1, 1, M, K]'

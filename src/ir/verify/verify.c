@@ -310,6 +310,8 @@ bool ir_verify_function(const struct ir_function *function, struct diagnostics *
         report_function(&verifier, "the grid's rank is out of range");
     if (function->facts.count && function->facts.count != function->body->arguments.count)
         report_function(&verifier, "facts and arguments differ in number");
+    if (function->plan && ir_plan_problem(function->plan))
+        report_function(&verifier, ir_plan_problem(function->plan));
     check_block(&verifier, function->body, NULL, 0);
     check_uses(&verifier);
     arena_destroy(verifier.arena);
