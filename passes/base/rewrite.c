@@ -47,3 +47,13 @@ struct ir_operation *rewrite_carry(struct arena *arena, struct ir_operation *loo
     ir_remove(loop);
     return made;
 }
+
+void rewrite_copy_access(struct ir_operation *to, const struct ir_operation *from)
+{
+    const struct ir_attribute *place = ir_attribute(from, IR_ATTRIBUTE_PLACE);
+    ir_set_list(to, IR_ATTRIBUTE_PLACE, place->count, place->list);
+    if (ir_attribute(from, IR_ATTRIBUTE_INSIDE))
+        ir_set_number(to, IR_ATTRIBUTE_INSIDE, ir_number(from, IR_ATTRIBUTE_INSIDE, 0));
+    if (ir_attribute(from, IR_ATTRIBUTE_CACHE))
+        ir_set_number(to, IR_ATTRIBUTE_CACHE, ir_number(from, IR_ATTRIBUTE_CACHE, 0));
+}

@@ -18,6 +18,9 @@ static inline struct ir_context *rewrite_context(const struct ir_operation *op)
 struct ir_operation *rewrite_carry(struct arena *arena, struct ir_operation *loop, int count,
                                    struct ir_value *const *initial, const char *const *names);
 
+/* Gives an operation the place, proofs and caching of another that reads the same slice. */
+void rewrite_copy_access(struct ir_operation *to, const struct ir_operation *from);
+
 /* Computes an operation whose operands are constants (each one number for the whole tile): the bits that fill its
  * result, as the program itself would compute them on every target.  False: not all constant, or the result is a NaN
  * (whose bits differ between targets) or belongs to a function that targets approximate. */

@@ -238,3 +238,12 @@ const struct layout *memory_default_layout(struct layout_table *table, const str
         die("a tile of %d dimensions has no layout", tile->rank);
     return choices[0];
 }
+
+int memory_copy_bytes(const struct ir_operation *load)
+{
+    struct memory_access access;
+    if (!memory_access_of(load, &access) || access.dimension < 0)
+        return 0;
+    int bytes = access.vector * access.bytes;
+    return bytes >= 4 ? bytes : 0;
+}

@@ -26,4 +26,6 @@ enum { MEMORY_MOST_DIVISOR = 1 << 20 };
 int64_t memory_low_bit(int64_t number);
 /* A power of two that divides an integer scalar, at most MEMORY_MOST_DIVISOR. */
 int64_t memory_divisor(const struct ir_value *value);
+/* Bytes that cp.async moves at once when it brings what a load reads: 16, 8 or 4; 0: it cannot. */
+int memory_copy_bytes(const struct ir_operation *load);
 #endif

@@ -5,7 +5,6 @@
 #include "ir/facts/alias.h"
 #include "ir/facts/analysis.h"
 #include "passes/layout/memory_access.h"
-#include "passes/loops/prefetch_copies.h"
 #include "passes/base/rewrite.h"
 
 bool buffer_copy_possible(const struct target_row *target, const struct ir_operation *load, int *contiguous,
@@ -93,9 +92,9 @@ bool buffer_copy_fits(const struct target_row *target, const struct ir_operation
     struct tensor_map map;
     ir_access_of(load, &access);
     if (!buffer_has_roles(target) || ir_number(dot, IR_ATTRIBUTE_INSTRUCTION, 0) != IR_INSTRUCTION_WGMMA) {
-        if (!copies_copy_bytes(load))
+        if (!memory_copy_bytes(load))
             *reason = "strides and starts are not known to be multiples of 4 bytes";
-        return copies_copy_bytes(load) > 0;
+        return memory_copy_bytes(load) > 0;
     }
     *reason = buffer_copy_gathers(load) ? "it gathers, which TMA does not do" : tensor_map_view_problem(access.view);
     if (!*reason)

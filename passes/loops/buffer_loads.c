@@ -31,10 +31,10 @@
  * Right because the program is still sequential: a buffer is complete before it is read (wait), and read before it is
  * written again (insert_barriers).  Loops side by side use one buffer in turn. */
 #include "ir/facts/analysis.h"
-#include "passes/loops/loop_model.h"
+#include "passes/loops/ring_plan.h"
 
 #include "passes/layout/memory_access.h"
-#include "passes/loops/prefetch_copies.h"
+#include "passes/loops/iteration.h"
 #include "passes/base/budget.h"
 #include "passes/base/planning.h"
 #include "passes/base/rewrite.h"
@@ -114,9 +114,9 @@ static const char *problem_of_load(const struct ir_operation *loop, const struct
             return "it gathers";
     if (!access.other || !ir_constant_of(access.other, &other) || other != 0)
         return "what lies outside the view is not zero";
-    if (copies_copy_bytes(load) < LEAST_BYTES)
+    if (memory_copy_bytes(load) < LEAST_BYTES)
         return "strides and starts are not known to be multiples of 8 bytes";
-    return copies_source_problem(loop, load);
+    return iteration_read_problem(loop, load);
 }
 
 static bool is_product(const struct ir_operation *op) { return op->opcode == OP_DOT || op->opcode == OP_DOT_ASYNC; }
@@ -170,7 +170,7 @@ static const char *problem_of_loop(const struct ir_operation *loop)
     int64_t step;
     if (!ir_constant_integer(loop->operands[2], &step) || step == 0 || step > INT32_MAX / 8 || step < -INT32_MAX / 8)
         return "its step is not known, or too wide";
-    return copies_loop_problem(loop);
+    return iteration_loop_problem(loop);
 }
 
 /* At least so many iterations. */
@@ -329,7 +329,7 @@ static void stage(struct load_staging *s, const struct ir_operation *loop, const
     struct ir_builder builder = rewrite_before(load);
     const struct ir_type *token = ir_type_token(s->function->module->context);
     struct ir_operation *copy = ir_build(&builder, OP_COPY_ASYNC, access.rank + 2, operands, 1, &token);
-    copies_copy_attributes(copy, load);
+    rewrite_copy_access(copy, load);
     ir_build(&builder, OP_WAIT, 1, copy->results, 0, NULL);
     struct ir_value *tile = ir_build_value(&builder, OP_BUFFER_LOAD, load->results[0]->type, 1, &buffer);
     tile->name = load->results[0]->name;

@@ -32,7 +32,6 @@
 #include "passes/base/budget.h"
 #include "passes/base/pass.h"
 #include "passes/base/planning.h"
-#include "passes/loops/prefetch_copies.h"
 #include "passes/layout/product_layout.h"
 #include "passes/base/rewrite.h"
 #include "passes/loops/buffer_copy.h"
@@ -151,7 +150,7 @@ static bool plan_copy(const struct factor_staging *s, const struct ir_operation 
         reason = "k is not contiguous";
     } else if (possible) {
         plan->buffer = buffer_type(s, load->results[0]->type, contiguous);
-        bool wide = s->by_threads && copies_copy_bytes(load) == WIDEST_COPY;
+        bool wide = s->by_threads && memory_copy_bytes(load) == WIDEST_COPY;
         if (plan->buffer && (wide || buffer_copy_fits(s->context->target, dot, load, plan->buffer, &reason))) {
             plan->how = COPY;
             return true;
@@ -327,11 +326,7 @@ static struct ir_value *copy_load(struct factor_staging *s, const struct plan *p
     operands[1 + access.rank] = buffer;
     const struct ir_type *type = ir_type_token(s->function->module->context);
     struct ir_operation *copy = ir_build(&builder, OP_COPY_ASYNC, access.rank + 2, operands, 1, &type);
-    ir_set_list(copy, IR_ATTRIBUTE_PLACE, access.rank, access.place);
-    if (ir_attribute(load, IR_ATTRIBUTE_INSIDE))
-        ir_set_number(copy, IR_ATTRIBUTE_INSIDE, ir_number(load, IR_ATTRIBUTE_INSIDE, 0));
-    if (ir_attribute(load, IR_ATTRIBUTE_CACHE))
-        ir_set_number(copy, IR_ATTRIBUTE_CACHE, ir_number(load, IR_ATTRIBUTE_CACHE, 0));
+    rewrite_copy_access(copy, load);
     struct copied copied = {load, buffer, copy->results[0]};
     vector_push(s->context->arena, &s->copies, copied);
     if (load->block == dot->block && feeds_only(load->results[0], dot)) {
@@ -552,7 +547,7 @@ static bool is_by_threads(const struct factor_staging *s)
             continue;
         asked |= planning_asked_way(load) == IR_WAY_CP_ASYNC;
         bulk |= buffer_copy_fits(s->context->target, dot, load, buffer, &reason);
-        gathered |= buffer_copy_gathers(load) && copies_copy_bytes(load) == WIDEST_COPY;
+        gathered |= buffer_copy_gathers(load) && memory_copy_bytes(load) == WIDEST_COPY;
     }
     return !bulk || gathered || asked;
 }

@@ -1,8 +1,13 @@
 /* What passes that work for other iterations of a `for` ask: which way it counts, whether an iteration comes, how far
- * away its variable is.  What a value is in another iteration is in passes/base/remake.h. */
+ * away its variable is, and what can be read for it.  What a value is in another iteration is in passes/base/remake.h. */
 #ifndef TILECC_PASSES_ITERATION_H
 #define TILECC_PASSES_ITERATION_H
 #include "ir/ir.h"
+
+/* Why what an operation reads in the body of a loop cannot be read for iterations to come, or why nothing in this loop
+ * can; NULL: it can. */
+const char *iteration_read_problem(const struct ir_operation *loop, const struct ir_operation *reader);
+const char *iteration_loop_problem(const struct ir_operation *loop);
 
 static inline bool iteration_goes_down(const struct ir_operation *loop)
 {

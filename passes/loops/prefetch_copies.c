@@ -27,6 +27,7 @@
  * at the end.  Copies that stand in no such loop are waited for where they are. */
 #include "base/plant.h"
 #include "passes/loops/prefetch_copies.h"
+#include "passes/loops/iteration.h"
 
 #include "ir/facts/alias.h"
 #include "ir/facts/scratch.h"
@@ -34,7 +35,7 @@
 #include "passes/base/planning.h"
 #include "passes/base/rewrite.h"
 
-enum { LEAST_SHARED = 48 * 1024, DEPTH = 32, MOST_WITH_PRODUCTS = 2, MOST_INDEXES = 1024 };
+enum { LEAST_SHARED = 48 * 1024, MOST_WITH_PRODUCTS = 2 };
 
 struct pipelining {
     struct pass_context *context;
@@ -45,56 +46,7 @@ struct pipelining {
     bool asynchronous, changed;
 };
 
-int copies_copy_bytes(const struct ir_operation *load)
-{
-    struct memory_access access;
-    if (!memory_access_of(load, &access) || access.dimension < 0)
-        return 0;
-    int bytes = access.vector * access.bytes;
-    return bytes >= 4 ? bytes : 0;
-}
-
 /* ---- what can be copied ahead ---- */
-
-struct write_search {
-    const struct ir_value *view;
-    bool found;
-};
-
-static void find_write(struct ir_operation *op, void *data)
-{
-    struct write_search *search = data;
-    bool writes = ir_has_trait(op, IR_TRAIT_WRITE | IR_TRAIT_ATOMIC) && op->opcode != OP_ASSUME;
-    search->found |= op->opcode == OP_CALL ||
-                     (ir_has_trait(op, IR_TRAIT_ATOMIC) && !PLANTED(copies_ahead_of_acquire)) ||
-                     (writes && op->operand_count && alias_may(op->operands[0], search->view));
-}
-
-static bool is_written_in(struct ir_block *body, const struct ir_value *view)
-{
-    struct write_search search = {.view = view};
-    ir_walk(body, find_write, &search);
-    return search.found;
-}
-
-/* Made of the loop's variable and of what comes from outside: scalars, views, and index tiles, also those that are read
- * from memory that the loop does not write. */
-static bool is_movable(const struct ir_value *value, struct ir_block *body, int depth)
-{
-    const struct ir_operation *op = value->definition;
-    if (!ir_block_holds(body, value->block))
-        return true;
-    if (!op)
-        return value->block == body && value->index == 0;
-    bool reads = op->opcode == OP_LOAD && !is_written_in(body, op->operands[0]);
-    bool large = value->type->kind == IR_TILE && ir_type_elements(value->type) > MOST_INDEXES;
-    if (depth > DEPTH || op->block != body || op->region_count || large || !(ir_has_trait(op, IR_TRAIT_PURE) || reads))
-        return false;
-    for (int i = 0; i < op->operand_count; i++)
-        if (!is_movable(op->operands[i], body, depth + 1))
-            return false;
-    return true;
-}
 
 /* Other names of a buffer's bytes go to where they are used: a loop's iterations will use slots of their own. */
 static void sink_names(struct pipelining *p)
@@ -137,26 +89,6 @@ static bool owns_buffer(const struct ir_operation *copy, const struct ir_value *
     return true;
 }
 
-const char *copies_source_problem(const struct ir_operation *loop, const struct ir_operation *reader)
-{
-    struct ir_access access;
-    ir_access_of(reader, &access);
-    for (int i = 0; i < 1 + access.rank; i++)
-        if (!is_movable(reader->operands[i], loop->regions[0], 0))
-            return "where it reads depends on more than the loop's variable";
-    if (!is_written_in(loop->regions[0], access.view))
-        return NULL;
-    const char *why = alias_describe_write("the loop", loop->regions[0], access.view);
-    return why ? why : "the loop may write what it reads";
-}
-
-const char *copies_loop_problem(const struct ir_operation *loop)
-{
-    if (ir_number(loop, IR_ATTRIBUTE_MULTIPLY, 0))
-        return "its step multiplies";
-    return ir_is_signed(loop->operands[0]->type->element) ? NULL : "its variable has no sign";
-}
-
 /* NULL: the copy can run ahead. */
 static const char *problem_of_copy(const struct ir_operation *loop, const struct ir_operation *copy)
 {
@@ -166,7 +98,7 @@ static const char *problem_of_copy(const struct ir_operation *loop, const struct
         return "it does not fill a buffer of its own";
     if (!use || use->next || use->user->opcode != OP_WAIT || use->user->block != copy->block)
         return "it is not waited for in the loop's body";
-    const char *problem = copies_source_problem(loop, copy);
+    const char *problem = iteration_read_problem(loop, copy);
     if (problem)
         return problem;
     return owns_buffer(copy, access.buffer) ? NULL : "its buffer is used for other things too";
@@ -207,7 +139,7 @@ static void tell_copies(const struct pipelining *p, const struct pipelined_loop 
 static void plan_loop(struct pipelining *p, struct ir_operation *loop)
 {
     struct pipelined_loop plan = {.loop = loop, .parts = 1, .asynchronous = p->asynchronous};
-    const char *refusal = copies_loop_problem(loop);
+    const char *refusal = iteration_loop_problem(loop);
     if (refusal) {
         tell_loop(p, loop, refusal);
         pass_remark(p->context, loop->at, "copies wait in this loop: %s", refusal);

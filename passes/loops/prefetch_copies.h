@@ -36,15 +36,4 @@ void copies_emit_loop(struct pass_context *context, struct pipelined_loop *loop)
 void copies_emit_alone(struct pass_context *context, struct ir_operation *copy, bool asynchronous);
 /* A wait whose copies are all started. */
 void copies_emit_wait(struct pass_context *context, struct ir_operation *wait, bool asynchronous);
-
-/* Why what an operation reads in the body of a loop cannot be brought for iterations to come, or why nothing in this
- * loop can; NULL: it can. */
-const char *copies_source_problem(const struct ir_operation *loop, const struct ir_operation *reader);
-const char *copies_loop_problem(const struct ir_operation *loop);
-
-/* Place and proofs of an operation that reads the same slice. */
-void copies_copy_attributes(struct ir_operation *to, const struct ir_operation *from);
-
-/* Bytes that cp.async moves at once when it brings what a load reads: 16, 8 or 4; 0: it cannot. */
-int copies_copy_bytes(const struct ir_operation *load);
 #endif

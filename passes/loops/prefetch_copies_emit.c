@@ -79,16 +79,6 @@ static struct ir_value *slot_of(struct ir_builder *builder, struct ir_value *rin
     return slot;
 }
 
-void copies_copy_attributes(struct ir_operation *to, const struct ir_operation *from)
-{
-    const struct ir_attribute *place = ir_attribute(from, IR_ATTRIBUTE_PLACE);
-    ir_set_list(to, IR_ATTRIBUTE_PLACE, place->count, place->list);
-    if (ir_attribute(from, IR_ATTRIBUTE_INSIDE))
-        ir_set_number(to, IR_ATTRIBUTE_INSIDE, ir_number(from, IR_ATTRIBUTE_INSIDE, 0));
-    if (ir_attribute(from, IR_ATTRIBUTE_CACHE))
-        ir_set_number(to, IR_ATTRIBUTE_CACHE, ir_number(from, IR_ATTRIBUTE_CACHE, 0));
-}
-
 /* The tile that a copy brings, where it goes through registers: lanes along what is contiguous in memory. */
 static const struct ir_type *tile_type(const struct ir_access *access, const struct ir_operation *copy)
 {
@@ -118,7 +108,7 @@ static struct ir_value *load_tile(struct ir_builder *builder, const struct ir_op
     const struct ir_type *type = tile_type(access, copy);
     operands[count] = ir_constant_bits(builder, ir_type_scalar(builder->module->context, type->element), 0);
     struct ir_value *tile = ir_build_value(builder, OP_LOAD, type, count + 1, operands);
-    copies_copy_attributes(tile->definition, copy);
+    rewrite_copy_access(tile->definition, copy);
     return tile;
 }
 
@@ -139,7 +129,7 @@ static struct ir_value *start_copy(const struct emitter *e, struct indexes_ahead
     if (!e->plan->asynchronous)
         return load_tile(builder, copy->copy, &access, operands, count);
     operands[count] = slot_of(builder, copy->ring, index);
-    copies_copy_attributes(ir_build(builder, OP_CP_ASYNC, count + 1, operands, 0, NULL), copy->copy);
+    rewrite_copy_access(ir_build(builder, OP_CP_ASYNC, count + 1, operands, 0, NULL), copy->copy);
     return NULL;
 }
 
@@ -377,7 +367,7 @@ void copies_emit_alone(struct pass_context *context, struct ir_operation *copy, 
         ir_build(&builder, OP_BARRIER, 0, NULL, 0, NULL);
     if (asynchronous) {
         struct ir_operation *started = ir_build(&builder, OP_CP_ASYNC, copy->operand_count, copy->operands, 0, NULL);
-        copies_copy_attributes(started, copy);
+        rewrite_copy_access(started, copy);
         build_commit(&builder, true);
     } else {
         struct ir_value *operands[IR_MAX_RANK + 3];
