@@ -34,12 +34,9 @@
 #include "passes/base/planning.h"
 #include "passes/layout/product_layout.h"
 #include "passes/base/rewrite.h"
-#include "passes/loops/buffer_copy.h"
+#include "passes/loops/factor_way.h"
 
-enum {
-    NARROW_ROW = 16, /* bytes */
-    WIDEST_COPY = 16 /* bytes, of cp.async */
-};
+enum { NARROW_ROW = 16 /* bytes */ };
 
 struct factor_buffer {
     struct ir_value *buffer;
@@ -66,12 +63,6 @@ struct factor_staging {
     bool by_threads; /* cp.async brings what it can instead of TMA and a producer */
 };
 
-/* Where a factor comes from: itself or its transpose. */
-struct factor_source {
-    struct ir_value *origin;
-    bool transposed;
-};
-
 /* How a factor will be brought to the instruction. */
 struct plan {
     enum { KEEP_IN_REGISTERS, COPY, STORE } how;
@@ -87,32 +78,7 @@ static void collect(struct ir_operation *op, void *data)
         vector_push(s->context->arena, &s->dots, op);
 }
 
-static struct factor_source source_of(struct ir_value *value)
-{
-    struct factor_source source = {value, false};
-    for (;;) {
-        const struct ir_operation *op = source.origin->definition;
-        if (op && op->opcode == OP_PERMUTE && op->results[0]->type->rank == 2) {
-            bool again = source.transposed && !PLANTED(stage_operand_transposed_once);
-            source.transposed = again ^ (ir_attribute(op, IR_ATTRIBUTE_PERMUTATION)->list[0] == 1);
-            source.origin = op->operands[0];
-        } else if (op && op->opcode == OP_CONVERT_LAYOUT) {
-            source.origin = op->operands[0];
-        } else {
-            return source;
-        }
-    }
-}
-
 /* ---- plans ---- */
-
-static const struct ir_type *buffer_type(const struct factor_staging *s, const struct ir_type *tile, int contiguous)
-{
-    int extent[2] = {(int)tile->extent[0], (int)tile->extent[1]};
-    int bytes = ir_element_info[tile->element].bits / 8;
-    const struct layout *layout = shared_form_layout(s->adapter.table, 2, extent, bytes, contiguous);
-    return layout ? ir_type_buffer(s->function->module->context, tile->element, 2, tile->extent, layout, 1) : NULL;
-}
 
 /* Rows of 16 bytes, for mma.sync: where neither dimension is a multiple of 32 bytes. */
 static const struct ir_type *narrow_buffer_type(const struct factor_staging *s, const struct ir_type *tile,
@@ -127,39 +93,24 @@ static const struct ir_type *narrow_buffer_type(const struct factor_staging *s, 
     return layout ? ir_type_buffer(s->function->module->context, tile->element, 2, tile->extent, layout, 1) : NULL;
 }
 
-/* The dimension of the origin that has to be contiguous in its buffer: k, for factors that wgmma does not turn; -1: any. */
-static int contiguous_for(const struct ir_operation *dot, int factor, const struct factor_source *source)
-{
-    bool any = ir_number(dot, IR_ATTRIBUTE_INSTRUCTION, 0) != IR_INSTRUCTION_WGMMA ||
-               ir_element_info[source->origin->type->element].bits == 16;
-    return any ? -1 : (1 - factor) ^ (int)source->transposed;
-}
-
+/* Whether a copy brings the factor, as the loop's plan has it; where no loop has one, as it would be planned. */
 static bool plan_copy(const struct factor_staging *s, const struct ir_operation *dot, int factor, struct plan *plan)
 {
     const struct ir_operation *load = plan->source.origin->definition;
-    const char *reason = NULL;
-    int contiguous;
     if (!load || load->opcode != OP_LOAD)
         return false;
-    int wanted = contiguous_for(dot, factor, &plan->source);
-    if (planning_asked_way(load) == IR_WAY_REGISTERS)
-        return false;
-    bool possible = buffer_copy_possible(s->context->target, load, &contiguous, &reason);
-    if (possible && wanted >= 0 && contiguous != wanted) {
-        reason = "k is not contiguous";
-    } else if (possible) {
-        plan->buffer = buffer_type(s, load->results[0]->type, contiguous);
-        bool wide = s->by_threads && memory_copy_bytes(load) == WIDEST_COPY;
-        if (plan->buffer && (wide || buffer_copy_fits(s->context->target, dot, load, plan->buffer, &reason))) {
-            plan->how = COPY;
-            return true;
-        }
-        if (!reason)
-            reason = "its extents are too small for the rows that matrix instructions read";
+    const struct ir_plan_input *input = planning_input(load);
+    const char *why = input ? input->why : NULL;
+    enum ir_way way = input ? input->way : IR_WAY_OPEN;
+    if (way == IR_WAY_OPEN)
+        way = factor_way(s->context->target, dot, factor, s->by_threads, &why);
+    if (way != IR_WAY_REGISTERS) {
+        plan->buffer = factor_copy_buffer(dot, factor);
+        plan->how = COPY;
+        return true;
     }
-    planning_tell_input(load, IR_WAY_REGISTERS, reason);
-    pass_remark(s->context, load->at, "this factor is read through registers: %s", reason ? reason : "");
+    planning_tell_input(load, IR_WAY_REGISTERS, why);
+    pass_remark(s->context, load->at, "this factor is read through registers: %s", why ? why : "the plan asks for it");
     return false;
 }
 
@@ -188,7 +139,7 @@ static bool keep_factor(const struct factor_staging *s, const struct ir_operatio
 
 static bool plan_factor(const struct factor_staging *s, const struct ir_operation *dot, int factor, struct plan *plan)
 {
-    plan->source = source_of(dot->operands[factor]);
+    plan->source = factor_source_of(dot->operands[factor]);
     if (plan_copy(s, dot, factor, plan))
         return true;
     const struct ir_operation *origin = plan->source.origin->definition;
@@ -198,11 +149,11 @@ static bool plan_factor(const struct factor_staging *s, const struct ir_operatio
     if (!loaded)
         plan->source = (struct factor_source){dot->operands[factor], false};
     const struct ir_type *tile = plan->source.origin->type;
-    int wanted = contiguous_for(dot, factor, &plan->source), first = wanted < 0 ? widest_dimension(tile) : wanted;
+    int wanted = factor_contiguous(dot, factor), first = wanted < 0 ? widest_dimension(tile) : wanted;
     plan->how = STORE;
-    plan->buffer = buffer_type(s, tile, first);
+    plan->buffer = factor_buffer_type(s->function->module->context, tile, first);
     if (!plan->buffer && wanted < 0)
-        plan->buffer = buffer_type(s, tile, 1 - first);
+        plan->buffer = factor_buffer_type(s->function->module->context, tile, 1 - first);
     if (!plan->buffer && ir_number(dot, IR_ATTRIBUTE_INSTRUCTION, 0) == IR_INSTRUCTION_MMA)
         plan->buffer = narrow_buffer_type(s, tile, first);
     if (!plan->buffer && ir_number(dot, IR_ATTRIBUTE_INSTRUCTION, 0) == IR_INSTRUCTION_MMA)
@@ -464,6 +415,11 @@ static void load_later(struct factor_staging *s, struct ir_operation *dot, const
 static void give_up(struct factor_staging *s, struct ir_operation *dot, const char *reason)
 {
     pass_warn(s->context, DIAGNOSTIC_W1203, dot->at, "this product is computed by multiply-adds after all: %s", reason);
+    for (int i = 0; i < 2; i++) {
+        const struct ir_operation *load = factor_source_of(dot->operands[i]).origin->definition;
+        if (load && load->opcode == OP_LOAD)
+            planning_tell_input(load, IR_WAY_REGISTERS, reason);
+    }
     ir_remove_attribute(dot, IR_ATTRIBUTE_INSTRUCTION);
     s->changed = true;
 }
@@ -530,28 +486,6 @@ static void stage(struct factor_staging *s, struct ir_operation *dot)
     s->changed = true;
 }
 
-/* Whether all threads copy by cp.async where a producer could: TMA can bring no factor, or one is gathered, which they
- * can bring and a producer cannot, or so it is asked for. */
-static bool is_by_threads(const struct factor_staging *s)
-{
-    bool bulk = false, gathered = false, asked = false;
-    for (int i = 0; i < 2 * s->dots.count; i++) {
-        const struct ir_operation *dot = s->dots.data[i / 2];
-        const struct ir_operation *load = source_of(dot->operands[i % 2]).origin->definition;
-        const struct ir_type *buffer;
-        const char *reason;
-        int contiguous;
-        if (ir_number(dot, IR_ATTRIBUTE_INSTRUCTION, 0) != IR_INSTRUCTION_WGMMA || !load || load->opcode != OP_LOAD ||
-            !buffer_copy_possible(s->context->target, load, &contiguous, &reason) ||
-            !(buffer = buffer_type(s, load->results[0]->type, contiguous)))
-            continue;
-        asked |= planning_asked_way(load) == IR_WAY_CP_ASYNC;
-        bulk |= buffer_copy_fits(s->context->target, dot, load, buffer, &reason);
-        gathered |= buffer_copy_gathers(load) && memory_copy_bytes(load) == WIDEST_COPY;
-    }
-    return !bulk || gathered || asked;
-}
-
 bool pass_buffer_operands(struct ir_function *function, struct pass_context *context)
 {
     struct factor_staging s = {
@@ -559,7 +493,7 @@ bool pass_buffer_operands(struct ir_function *function, struct pass_context *con
     s.adapter = (struct layout_adapter){function->module, ir_context_layouts(function->module->context), context->arena,
                                         function->warps};
     ir_walk(function->body, collect, &s);
-    s.by_threads = buffer_has_roles(context->target) && is_by_threads(&s);
+    s.by_threads = factor_all_by_threads(context->target, function);
     for (int i = 0; i < s.dots.count; i++)
         stage(&s, s.dots.data[i]);
     return s.changed;

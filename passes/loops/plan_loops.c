@@ -4,14 +4,16 @@
  *         %x = load %a[…]     %y = load %b[…]     %sum = dot %x, %y, %acc …
  *     }
  * becomes
- *     for %k = … plan(input a; input b; product 0) iter(%acc …) { … }
+ *     for %k = … plan(input a tma; input b tma; product 0) iter(%acc …) { … }
  *
- * The plan is open: passes behind this one fill in what they decide, and settle_plans shows it.  What the command asks for
+ * On which way the factors of matrix instructions come is decided here (factor_way.h).  The rest is open: passes behind this
+ * one fill in what they decide, and settle_plans shows it.  What the command asks for
  * (--plan) stands beside it from here on, as `asked`.  Right because a plan changes nothing that the loop computes. */
 #include <string.h>
 
 #include "passes/base/planning.h"
 #include "passes/base/rewrite.h"
+#include "passes/loops/factor_way.h"
 
 /* Why the loop cannot have the plan, as it does not do what that speaks of; NULL: it does. */
 static const char *find_stranger(struct arena *arena, const struct ir_plan *asked, const struct ir_plan *plan)
@@ -35,6 +37,7 @@ static const char *find_stranger(struct arena *arena, const struct ir_plan *aske
 
 struct beginning {
     struct pass_context *context;
+    bool by_threads; /* all that products read */
     bool changed;
 };
 
@@ -55,10 +58,42 @@ static void begin(struct ir_operation *op, void *data)
         ir_set_plan(op, IR_ATTRIBUTE_ASKED, ir_plan_copy(op->block->function->module->arena, asked->plan));
 }
 
+/* ---- the ways of factors ---- */
+
+/* An input that stands for several reads with ways of their own stays open. */
+static void plan_factor(const struct ir_operation *load, enum ir_way way, const char *why)
+{
+    struct ir_plan_input *input = planning_input(load);
+    if (!input || input->differs)
+        return;
+    input->differs = input->way != IR_WAY_OPEN && input->way != way;
+    planning_tell_input(load, input->differs ? IR_WAY_OPEN : way, why);
+}
+
+static void plan_factors(struct ir_operation *dot, void *data)
+{
+    const struct beginning *b = data;
+    if (dot->opcode != OP_DOT || ir_number(dot, IR_ATTRIBUTE_INSTRUCTION, IR_INSTRUCTION_FMA) == IR_INSTRUCTION_FMA)
+        return;
+    for (int i = 0; i < 2; i++) {
+        const struct ir_operation *load = factor_source_of(dot->operands[i]).origin->definition;
+        const char *why;
+        if (!load || load->opcode != OP_LOAD)
+            continue;
+        enum ir_way way = factor_way(b->context->target, dot, i, b->by_threads, &why);
+        plan_factor(load, way, why);
+    }
+}
+
+/* ---- the pass ---- */
+
 bool pass_plan_loops(struct ir_function *function, struct pass_context *context)
 {
     struct beginning b = {.context = context};
-    if (pass_fuel(context))
-        ir_walk(function->body, begin, &b);
+    if (!pass_fuel(context))
+        return false;
+    ir_walk(function->body, begin, &b);
+    b.by_threads = factor_all_by_threads(context->target, function);
+    ir_walk(function->body, plan_factors, &b);
     return b.changed;
 }

@@ -32,6 +32,7 @@ struct ir_plan_input {
     int slots;       /* of its ring */
     int bytes;       /* of a slot */
     int ahead;       /* iterations from the start of the read to its use */
+    bool differs;    /* several reads at the place, with ways of their own */
     const char *why; /* not otherwise; or NULL */
 };
 struct ir_plan_product {

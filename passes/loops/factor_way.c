@@ -1,0 +1,110 @@
+/* See factor_way.h. */
+#include "passes/loops/factor_way.h"
+
+#include "base/plant.h"
+#include "passes/base/planning.h"
+#include "passes/layout/memory_access.h"
+#include "passes/loops/buffer_copy.h"
+
+enum { WIDEST_COPY = 16 /* bytes, of cp.async */ };
+
+struct factor_source factor_source_of(struct ir_value *value)
+{
+    struct factor_source source = {value, false};
+    for (;;) {
+        const struct ir_operation *op = source.origin->definition;
+        if (op && op->opcode == OP_PERMUTE && op->results[0]->type->rank == 2) {
+            bool again = source.transposed && !PLANTED(stage_operand_transposed_once);
+            source.transposed = again ^ (ir_attribute(op, IR_ATTRIBUTE_PERMUTATION)->list[0] == 1);
+            source.origin = op->operands[0];
+        } else if (op && op->opcode == OP_CONVERT_LAYOUT) {
+            source.origin = op->operands[0];
+        } else {
+            return source;
+        }
+    }
+}
+
+const struct ir_type *factor_buffer_type(struct ir_context *context, const struct ir_type *tile, int contiguous)
+{
+    int extent[2] = {(int)tile->extent[0], (int)tile->extent[1]};
+    int bytes = ir_element_info[tile->element].bits / 8;
+    const struct layout *layout = shared_form_layout(ir_context_layouts(context), 2, extent, bytes, contiguous);
+    return layout ? ir_type_buffer(context, tile->element, 2, tile->extent, layout, 1) : NULL;
+}
+
+static bool is_wgmma(const struct ir_operation *dot)
+{
+    return ir_number(dot, IR_ATTRIBUTE_INSTRUCTION, IR_INSTRUCTION_FMA) == IR_INSTRUCTION_WGMMA;
+}
+
+int factor_contiguous(const struct ir_operation *dot, int factor)
+{
+    struct factor_source source = factor_source_of(dot->operands[factor]);
+    bool any = !is_wgmma(dot) || ir_element_info[source.origin->type->element].bits == 16;
+    return any ? -1 : (1 - factor) ^ (int)source.transposed;
+}
+
+const struct ir_type *factor_copy_buffer(const struct ir_operation *dot, int factor)
+{
+    const struct ir_operation *load = factor_source_of(dot->operands[factor]).origin->definition;
+    const char *reason;
+    int contiguous;
+    buffer_copy_possible(NULL, load, &contiguous, &reason);
+    return factor_buffer_type(dot->block->function->module->context, load->results[0]->type, contiguous);
+}
+
+enum ir_way factor_way(const struct target_row *target, const struct ir_operation *dot, int factor, bool by_threads,
+                       const char **why)
+{
+    const struct ir_operation *load = factor_source_of(dot->operands[factor]).origin->definition;
+    int contiguous, wanted = factor_contiguous(dot, factor);
+    *why = NULL;
+    if (planning_asked_way(load) == IR_WAY_REGISTERS || !buffer_copy_possible(target, load, &contiguous, why))
+        return IR_WAY_REGISTERS;
+    if (wanted >= 0 && contiguous != wanted) {
+        *why = "k is not contiguous";
+        return IR_WAY_REGISTERS;
+    }
+    const struct ir_type *buffer = factor_copy_buffer(dot, factor);
+    if (buffer && by_threads && memory_copy_bytes(load) == WIDEST_COPY)
+        return IR_WAY_CP_ASYNC;
+    if (buffer && buffer_copy_fits(target, dot, load, buffer, why))
+        return buffer_has_roles(target) && is_wgmma(dot) ? IR_WAY_TMA : IR_WAY_CP_ASYNC;
+    if (!*why)
+        *why = "its extents are too small for the rows that matrix instructions read";
+    return IR_WAY_REGISTERS;
+}
+
+/* ---- all factors of a function ---- */
+
+struct looking {
+    const struct target_row *target;
+    bool bulk, gathered, asked;
+};
+
+static void look(struct ir_operation *dot, void *data)
+{
+    struct looking *l = data;
+    for (int i = 0; i < 2 && dot->opcode == OP_DOT && is_wgmma(dot); i++) {
+        const struct ir_operation *load = factor_source_of(dot->operands[i]).origin->definition;
+        const struct ir_type *buffer;
+        const char *reason;
+        int contiguous;
+        if (!load || load->opcode != OP_LOAD || !buffer_copy_possible(l->target, load, &contiguous, &reason) ||
+            !(buffer = factor_copy_buffer(dot, i)))
+            continue;
+        l->asked |= planning_asked_way(load) == IR_WAY_CP_ASYNC;
+        l->bulk |= buffer_copy_fits(l->target, dot, load, buffer, &reason);
+        l->gathered |= buffer_copy_gathers(load) && memory_copy_bytes(load) == WIDEST_COPY;
+    }
+}
+
+bool factor_all_by_threads(const struct target_row *target, struct ir_function *function)
+{
+    struct looking l = {.target = target};
+    if (!buffer_has_roles(target))
+        return false;
+    ir_walk(function->body, look, &l);
+    return !l.bulk || l.gathered || l.asked;
+}
