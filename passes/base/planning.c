@@ -51,12 +51,16 @@ static struct ir_plan_product *product_at(const struct ir_plan *plan, struct loc
     return NULL;
 }
 
-static bool has_input(const struct ir_plan *plan, const char *name)
+/* Those of one base: "a", "a.2" … */
+static int count_inputs(const struct ir_plan *plan, const char *base)
 {
-    for (int i = 0; i < plan->inputs.count; i++)
-        if (!strcmp(plan->inputs.data[i].name, name))
-            return true;
-    return false;
+    size_t size = strlen(base);
+    int count = 0;
+    for (int i = 0; i < plan->inputs.count; i++) {
+        const char *name = plan->inputs.data[i].name;
+        count += !strncmp(name, base, size) && (name[size] == '\0' || name[size] == '.');
+    }
+    return count;
 }
 
 /* ---- what a loop does ---- */
@@ -65,10 +69,12 @@ static void find_work(struct ir_plan *plan, const struct ir_block *block)
 {
     for (const struct ir_operation *op = block->first; op; op = op->next) {
         if (planning_is_input(op) && !input_at(plan, op->at)) {
-            const char *base = arena_printf(plan->arena, "%s", read_name(op)), *name = base;
-            for (int i = 2; has_input(plan, name); i++)
-                name = arena_printf(plan->arena, "%s.%d", base, i);
-            ir_plan_add_input(plan, name, op->at);
+            const char *base = read_name(op);
+            int before = count_inputs(plan, base);
+            ir_plan_add_input(plan,
+                              before ? arena_printf(plan->arena, "%s.%d", base, before + 1)
+                                     : arena_printf(plan->arena, "%s", base),
+                              op->at);
         }
         if (planning_is_product(op) && !product_at(plan, op->at))
             ir_plan_add_product(plan, op->at);
