@@ -22,12 +22,19 @@ bool planning_is_product(const struct ir_operation *op) { return op->opcode == O
 /* ---- names and places ---- */
 
 /* Of the view or pointer that is read, through its parts, turns and sums, as the kernel calls it. */
-static const char *read_name(const struct ir_operation *reader)
+static const char *read_name(struct arena *arena, const struct ir_operation *reader)
 {
     const struct ir_value *value = reader->operands[0];
     while (value->definition && value->definition->operand_count)
         value = value->definition->operands[0];
-    return value->name ? value->name : "memory";
+    const char *name = value->name ? value->name : "";
+    char *clean = arena_printf(arena, "%s", name);
+    size_t size = 0;
+    for (const char *c = name; *c; c++) /* what a plan's text can say */
+        if ((*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') || *c == '_' || *c == '.')
+            clean[size++] = *c;
+    clean[size] = '\0';
+    return size ? clean : "memory";
 }
 
 static bool is_same_place(struct location a, struct location b)
@@ -69,7 +76,7 @@ static void find_work(struct ir_plan *plan, const struct ir_block *block)
 {
     for (const struct ir_operation *op = block->first; op; op = op->next) {
         if (planning_is_input(op) && !input_at(plan, op->at)) {
-            const char *base = read_name(op);
+            const char *base = read_name(plan->arena, op);
             int before = count_inputs(plan, base);
             ir_plan_add_input(plan,
                               before ? arena_printf(plan->arena, "%s.%d", base, before + 1)
