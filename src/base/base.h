@@ -146,6 +146,8 @@ struct diagnostics *diagnostics_create(struct arena *arena);
  * repeated: the first is returned again. */
 struct diagnostic *diag_report(struct diagnostics *diagnostics, enum diagnostic_code code, struct location at,
                                const char *format, ...) __attribute__((format(printf, 4, 5)));
+struct diagnostic *diag_vreport(struct diagnostics *diagnostics, enum diagnostic_code code, struct location at,
+                                const char *format, va_list arguments);
 void diag_note(struct diagnostics *diagnostics, struct diagnostic *diagnostic, struct location at, const char *format,
                ...) __attribute__((format(printf, 4, 5)));
 void diag_fixit(struct diagnostics *diagnostics, struct diagnostic *diagnostic, struct location at,

@@ -77,11 +77,18 @@ static struct diagnostic *find_repetition(struct diagnostics *diagnostics, const
 struct diagnostic *diag_report(struct diagnostics *diagnostics, enum diagnostic_code code, struct location at,
                                const char *format, ...)
 {
-    struct diagnostic *diagnostic = ARENA_NEW(diagnostics->arena, struct diagnostic);
     va_list arguments;
     va_start(arguments, format);
-    diagnostic->text = format_text(diagnostics->arena, format, arguments);
+    struct diagnostic *diagnostic = diag_vreport(diagnostics, code, at, format, arguments);
     va_end(arguments);
+    return diagnostic;
+}
+
+struct diagnostic *diag_vreport(struct diagnostics *diagnostics, enum diagnostic_code code, struct location at,
+                                const char *format, va_list arguments)
+{
+    struct diagnostic *diagnostic = ARENA_NEW(diagnostics->arena, struct diagnostic);
+    diagnostic->text = format_text(diagnostics->arena, format, arguments);
     diagnostic->code = code;
     diagnostic->at = at;
     if (!is_wanted(diagnostics, code, &diagnostic->severity))

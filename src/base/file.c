@@ -179,6 +179,14 @@ static bool classify(struct output *output)
     return true;
 }
 
+static bool write_and_close(int file, const struct output *output)
+{
+    if (write_all(file, output->data, output->size))
+        return close(file) == 0;
+    close_keeping_errno(file);
+    return false;
+}
+
 static bool write_in_place(const struct output *output)
 {
     if (output->kind == OUTPUT_STANDARD)
@@ -189,12 +197,7 @@ static bool write_in_place(const struct output *output)
     while (file < 0 && errno == EINTR);
     if (file < 0)
         return false;
-    bool ok = write_all(file, output->data, output->size);
-    if (!ok)
-        close_keeping_errno(file);
-    else
-        ok = close(file) == 0;
-    return ok;
+    return write_and_close(file, output);
 }
 
 static bool stage(struct output *output)
@@ -207,12 +210,7 @@ static bool stage(struct output *output)
     if (file < 0)
         return false;
     output->staged = true;
-    bool ok = write_all(file, output->data, output->size);
-    if (!ok)
-        close_keeping_errno(file);
-    else
-        ok = close(file) == 0;
-    return ok;
+    return write_and_close(file, output);
 }
 
 static bool replace(struct output *output)

@@ -37,13 +37,10 @@ struct diagnostic *parser_report_at(struct parser *parser, enum diagnostic_code 
 {
     if (parser->stopped)
         return &parser->ignored;
-    struct buffer text = {0};
     va_list arguments;
     va_start(arguments, format);
-    buffer_vprintf(&text, format, arguments);
+    struct diagnostic *diagnostic = diag_vreport(parser->context->diagnostics, code, at, format, arguments);
     va_end(arguments);
-    struct diagnostic *diagnostic = diag_report(parser->context->diagnostics, code, at, "%s", text.data);
-    buffer_free(&text);
     return count_error(parser, diagnostic);
 }
 
@@ -52,14 +49,11 @@ struct diagnostic *parser_report(struct parser *parser, enum diagnostic_code cod
 {
     if (parser->stopped)
         return &parser->ignored;
-    struct buffer text = {0};
     va_list arguments;
     va_start(arguments, format);
-    buffer_vprintf(&text, format, arguments);
+    struct diagnostic *diagnostic = diag_vreport(parser->context->diagnostics, code, parser_place(parser, at), format,
+                                                 arguments);
     va_end(arguments);
-    struct diagnostic *diagnostic = diag_report(parser->context->diagnostics, code, parser_place(parser, at), "%s",
-                                                text.data);
-    buffer_free(&text);
     return count_error(parser, diagnostic);
 }
 

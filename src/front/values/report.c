@@ -34,13 +34,10 @@ struct diagnostic *front_report(struct elaborator *e, enum diagnostic_code code,
         e->errors++;
     if (e->muted || !is_new(e->front, code, at))
         return NULL;
-    struct buffer text = {0};
     va_list arguments;
     va_start(arguments, format);
-    buffer_vprintf(&text, format, arguments);
+    struct diagnostic *diagnostic = diag_vreport(e->front->diagnostics, code, at, format, arguments);
     va_end(arguments);
-    struct diagnostic *diagnostic = diag_report(e->front->diagnostics, code, at, "%s", text.data);
-    buffer_free(&text);
     for (struct frame *f = e->frame; f; f = f->parent)
         if (f->declaration && f->declaration->kind == DECLARATION_FN)
             diag_note(e->front->diagnostics, diagnostic, f->call_at, "in `%s`, called here", f->declaration->name.text);
