@@ -28,31 +28,11 @@ static __thread struct {
     char text[512];
 } last_error;
 
-static size_t append_list(char *text, size_t room, size_t used, const char *format, va_list list)
-{
-    int written;
-    if (used + 1 >= room)
-        return used;
-    written = vsnprintf(text + used, room - used, format, list);
-    if (written < 0)
-        return used;
-    return (size_t)written < room - used ? used + (size_t)written : room - 1;
-}
-
-size_t tile_rt_append(char *text, size_t room, size_t used, const char *format, ...)
-{
-    va_list list;
-    va_start(list, format);
-    used = append_list(text, room, used, format, list);
-    va_end(list);
-    return used;
-}
-
 TILE_RT_COLD int tile_rt_fail(int status, const char *format, ...)
 {
     va_list list;
     va_start(list, format);
-    append_list(last_error.text, sizeof last_error.text, 0, format, list);
+    tile_rt_append_list(last_error.text, sizeof last_error.text, 0, format, list);
     va_end(list);
     last_error.cuda = 0;
     return status;
@@ -95,7 +75,7 @@ void tile_rt_say(const char *format, ...)
         return;
     used = tile_rt_append(line, sizeof line - 1, 0, "tile_rt: ");
     va_start(list, format);
-    used = append_list(line, sizeof line - 1, used, format, list);
+    used = tile_rt_append_list(line, sizeof line - 1, used, format, list);
     va_end(list);
     line[used++] = '\n';
     fwrite(line, 1, used, stderr);

@@ -10,6 +10,7 @@
  *   tile_rt_profile.c  TILE_PROFILE: a record of each launch
  *   tile_rt_workspace.c  the memory that launches have for themselves
  *   tile_rt_allocation.c  where memory ends, for kernels with checks
+ *   tile_rt_text.c     texts, made on little stack
  *   tile_rt_report.c   what kernels print, and which of their checks failed
  *   tile_rt_pool.c     the host's processor: instruction sets and a persistent pool of threads */
 #ifndef TILE_RT_INTERNAL_H
@@ -18,6 +19,8 @@
 #define _GNU_SOURCE /* dladdr, sched_getaffinity; so this header comes first */
 #endif
 #include "tile_rt.h"
+
+#include <stdarg.h>
 
 #if defined(__GNUC__)
 #define TILE_RT_HIDDEN __attribute__((visibility("hidden")))
@@ -69,13 +72,17 @@ struct tile_rt_call {
     struct tile_rt_tensor_map few_maps[TILE_RT_FEW_MAPS];
 };
 
+/* ---- tile_rt_text.c --------------------------------------------------------------------------------------------- */
+/* Formats behind the first `used` bytes of text; gives the new length, never beyond the room. */
+TILE_RT_HIDDEN size_t tile_rt_append(char *text, size_t room, size_t used, const char *format, ...)
+    TILE_RT_PRINTF(4, 5);
+TILE_RT_HIDDEN size_t tile_rt_append_list(char *text, size_t room, size_t used, const char *format, va_list list)
+    TILE_RT_PRINTF(4, 0);
+
 /* ---- tile_rt.c -------------------------------------------------------------------------------------------------- */
 /* Keeps the text for tile_last_error and returns status. */
 TILE_RT_HIDDEN int tile_rt_fail(int status, const char *format, ...) TILE_RT_PRINTF(2, 3);
 TILE_RT_HIDDEN void tile_rt_set_cuda_error(int code);
-/* Formats behind the first `used` bytes of text; gives the new length, never beyond the room. */
-TILE_RT_HIDDEN size_t tile_rt_append(char *text, size_t room, size_t used, const char *format, ...)
-    TILE_RT_PRINTF(4, 5);
 /* Line on standard error under TILE_VERBOSE, else nothing. */
 TILE_RT_HIDDEN void tile_rt_say(const char *format, ...) TILE_RT_PRINTF(1, 2);
 

@@ -35,6 +35,7 @@ void tile_rt_report_begin(uint64_t *report, size_t words)
 static size_t put_number(char *line, size_t used, const char *flags, char letter, uint64_t word)
 {
     char form[24];
+    int written;
     double real;
     memcpy(&real, &word, sizeof real);
     if (real != real) { /* of a NaN the sign means nothing */
@@ -46,15 +47,18 @@ static size_t put_number(char *line, size_t used, const char *flags, char letter
     case 'f':
     case 'g':
         snprintf(form, sizeof form, "%%%s%c", flags, letter);
-        return tile_rt_append(line, MOST_LINE, used, form, real);
+        written = snprintf(line + used, MOST_LINE - used, form, real);
+        break;
     case 'b': return tile_rt_append(line, MOST_LINE, used, "%s", word ? "true" : "false");
     case 'd':
         snprintf(form, sizeof form, "%%%slld", flags);
-        return tile_rt_append(line, MOST_LINE, used, form, (long long)(int64_t)word);
+        written = snprintf(line + used, MOST_LINE - used, form, (long long)(int64_t)word);
+        break;
     default:
         snprintf(form, sizeof form, "%%%sll%c", flags, letter);
-        return tile_rt_append(line, MOST_LINE, used, form, (unsigned long long)word);
+        written = snprintf(line + used, MOST_LINE - used, form, (unsigned long long)word);
     }
+    return written < 0 ? used : (size_t)written < MOST_LINE - used ? used + (size_t)written : MOST_LINE - 1;
 }
 
 /* Value i is *value[i]. */
