@@ -44,10 +44,13 @@ static int call_triplet(struct judge_case *c)
     return status ? status : total(c, 3, rows(c));
 }
 
-static int call_wide_attention(struct judge_case *c)
+/* Tensors: q, k, v, scores, o. */
+static int call_attention(struct judge_case *c)
 {
-    return judge_wide_attention(c->stream, judge_view(c, 0), judge_view(c, 1), judge_view(c, 2),
-                                (float)(1 / sqrt(judge_size(c, "d"))), judge_view(c, 3));
+    float scale = (float)(1 / sqrt((double)judge_size(c, "d")));
+    int status = judge_attention_scores(c->stream, judge_view(c, 0), judge_view(c, 1), scale, judge_view(c, 3));
+    status = status ? status : judge_attention_weights(c->stream, judge_view(c, 3));
+    return status ? status : judge_attention_sums(c->stream, judge_view(c, 3), judge_view(c, 2), judge_view(c, 4));
 }
 
 /* ---- what is wanted ---- */
@@ -154,8 +157,8 @@ static const struct judge_problem problems[] = {
     {"95_CrossEntropyLoss", "x:f32[m,n] t:i64[m]~0,n part:f32[m]! > r:f32[1]", "m=32768 n=4096", "m=31 n=1000",
      call_cross_entropy, want_cross_entropy, NULL, 2e-6},
     {"96_HuberLoss", "x:f32[m,n]~0,3 y:f32[m,n] part:f32[m]! > r:f32[1]", LARGE, call_huber, want_huber, NULL, 2e-6},
-    {"97_ScaledDotProductAttention", "q:f32[z,l,d] k:f32[z,s,d] v:f32[z,s,e] > o:f32[z,l,e]",
-     "z=1024 l=512 s=512 d=1024 e=1024", "z=2 l=37 s=53 d=71 e=79", call_wide_attention, want_attention, NULL, 4e-6},
+    {"97_ScaledDotProductAttention", "q:f32[z,l,d] k:f32[z,s,d] v:f32[z,s,e] scores:f32[z,l,s]! > o:f32[z,l,e]",
+     "z=1024 l=512 s=512 d=1024 e=1024", "z=2 l=37 s=53 d=71 e=79", call_attention, want_attention, NULL, 4e-6},
     {"98_KLDivLoss", "x:f32[m,n]~0.001,1 y:f32[m,n] part:f32[m]! > r:f32[1]", "m=16384 n=16384", "m=7 n=5003",
      call_kl_div, want_kl_div, NULL, 2e-6},
     {"99_TripletMarginLoss", "x:f32[m,n] p:f32[m,n] n:f32[m,n] part:f32[m]! > r:f32[1]", "m=32768 n=8192", "m=7 n=5003",

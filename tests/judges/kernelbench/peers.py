@@ -56,6 +56,7 @@ def judge(path, library, compile_only):
             return {}
         row = {'name': path.stem, 'eager_us': measure(lambda: model(*inputs)),
                'compiled_us': measure(lambda: compiled(*inputs))}
+        print(json.dumps(row), flush=True)
         if library:
             torch.manual_seed(2)
             ours = load(path, candidate(library, path)).ModelNew(*module.get_init_inputs()).cuda()
@@ -64,6 +65,7 @@ def judge(path, library, compile_only):
                 row['right'] = bool((want == got).float().mean() > 0.9999)
             else:
                 row['right'] = bool(torch.allclose(want, got, rtol=1e-3, atol=1e-4))
+            row['difference'] = float((want.double() - got.double()).abs().max() / want.double().abs().max())
             del want, got
             row['ours_us'] = measure(lambda: ours(*inputs))
         return row
