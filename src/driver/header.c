@@ -171,12 +171,17 @@ static void put_dlpack(struct buffer *out, struct view_kind kind)
     put_view_guard(out, kind);
     buffer_puts(out, "_DLPACK)\n#define ");
     put_view_guard(out, kind);
-    buffer_puts(out, "_DLPACK 1\n/* TILE_ERR_ARG if type or rank differ. */\nTILE_INLINE int ");
+    buffer_puts(out, "_DLPACK 1\n/* For a call on this stream. TILE_ERR_ARG if type or rank differ, or if the memory is not there: "
+                     "TILE_CPU takes\n * memory of the host, managed and pinned memory, a GPU all but the first. */\n"
+                     "TILE_INLINE int ");
     put_tag(out, kind);
-    buffer_puts(out, "_from_dlpack(const DLTensor *tensor, struct ");
+    buffer_puts(out, "_from_dlpack(const DLTensor *tensor, struct CUstream_st *stream, struct ");
     put_tag(out, kind);
+    /* kDLCPU, kDLCUDA, kDLCUDAHost, kDLCUDAManaged: by number, since older dlpack.h lack some of the names. */
     buffer_printf(out,
-                  " *view)\n{\n    int64_t packed = 1;\n    int d;\n"
+                  " *view)\n{\n    int64_t packed = 1;\n    int d, device = (int)tensor->device.device_type;\n"
+                  "    if (device != 3 && device != 13 && device != (stream == TILE_CPU ? 1 : 2))\n"
+                  "        return TILE_ERR_ARG;\n"
                   "    if (tensor->ndim != %d || tensor->dtype.code != %d || tensor->dtype.bits != %d || "
                   "tensor->dtype.lanes != 1)\n        return TILE_ERR_ARG;\n",
                   kind.rank, code, bits);

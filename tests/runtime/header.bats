@@ -77,7 +77,7 @@ each() {
 #ifndef DLPACK_DLPACK_H_
 #define DLPACK_DLPACK_H_
 #include <stdint.h>
-typedef enum { kDLCPU = 1 } DLDeviceType;
+typedef enum { kDLCPU = 1, kDLCUDA = 2, kDLCUDAHost = 3 } DLDeviceType;
 typedef struct { DLDeviceType device_type; int32_t device_id; } DLDevice;
 typedef struct { uint8_t code, bits; uint16_t lanes; } DLDataType;
 typedef struct {
@@ -97,10 +97,21 @@ int main(void)
     DLTensor tensor = {data, {kDLCPU, 0}, 2, {2, 32, 1}, shape, 0, 4};
     struct tile_f32_2 view = tile_f32_2_row_major(data, 1, 1);
     struct tile_f16_2 half;
-    if (tile_f16_2_from_dlpack(&tensor, &half) != TILE_ERR_ARG)
+    struct CUstream_st *gpu = NULL;
+    if (tile_f16_2_from_dlpack(&tensor, TILE_CPU, &half) != TILE_ERR_ARG)
         return 1;
-    if (tile_f32_2_from_dlpack(&tensor, &view) != TILE_OK)
+    if (tile_f32_2_from_dlpack(&tensor, TILE_CPU, &view) != TILE_OK)
         return 2;
+    if (tile_f32_2_from_dlpack(&tensor, gpu, &view) != TILE_ERR_ARG)
+        return 4;
+    tensor.device.device_type = kDLCUDA;
+    if (tile_f32_2_from_dlpack(&tensor, TILE_CPU, &view) != TILE_ERR_ARG ||
+        tile_f32_2_from_dlpack(&tensor, gpu, &view) != TILE_OK)
+        return 5;
+    tensor.device.device_type = kDLCUDAHost;
+    if (tile_f32_2_from_dlpack(&tensor, TILE_CPU, &view) != TILE_OK ||
+        tile_f32_2_from_dlpack(&tensor, gpu, &view) != TILE_OK)
+        return 6;
     if (view.data != data + 1 || view.extent[0] != 3 || view.stride[0] != 4 || view.stride[1] != 1)
         return 3;
     tensor = tile_f32_2_to_dlpack(&view, device);
