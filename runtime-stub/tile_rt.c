@@ -40,11 +40,11 @@ TILE_RT_COLD int tile_rt_fail(int status, const char *format, ...)
 
 void tile_rt_set_cuda_error(int code) { last_error.cuda = code; }
 
-const char *tile_last_error(void) { return last_error.text; }
+TILE_RT_PUBLIC const char *tile_last_error(void) { return last_error.text; }
 
-int tile_last_cuda_error(void) { return last_error.cuda; }
+TILE_RT_PUBLIC int tile_last_cuda_error(void) { return last_error.cuda; }
 
-const char *tile_strerror(int status)
+TILE_RT_PUBLIC const char *tile_strerror(int status)
 {
     switch (status) {
     case TILE_OK: return "success";
@@ -302,7 +302,8 @@ static int run(struct tile_rt_call *call, struct CUstream_st *stream)
     return stream == TILE_CPU ? launch_on_processor(call) : tile_rt_cuda_launch(call, stream);
 }
 
-int tile_rt_launch(const struct tile_rt_kernel *kernel, struct CUstream_st *stream, const void *const *arguments)
+TILE_RT_ENTRY int tile_rt_launch(const struct tile_rt_kernel *kernel, struct CUstream_st *stream,
+                                 const void *const *arguments)
 {
     struct tile_rt_call call;
     int saved = errno, status;
@@ -313,8 +314,8 @@ int tile_rt_launch(const struct tile_rt_kernel *kernel, struct CUstream_st *stre
     return end_call(&call, saved, status);
 }
 
-int tile_rt_launch_variant(const struct tile_rt_kernel *kernel, struct CUstream_st *stream,
-                           const void *const *arguments, int variant)
+TILE_RT_ENTRY int tile_rt_launch_variant(const struct tile_rt_kernel *kernel, struct CUstream_st *stream,
+                                         const void *const *arguments, int variant)
 {
     struct tile_rt_call call;
     int saved = errno, status;
@@ -351,8 +352,8 @@ static int check_options(const struct tile_rt_kernel *kernel, const struct tile_
     return TILE_OK;
 }
 
-int tile_rt_launch_ex(const struct tile_rt_kernel *kernel, struct CUstream_st *stream, const void *const *arguments,
-                      const struct tile_launch_options *options)
+TILE_RT_ENTRY int tile_rt_launch_ex(const struct tile_rt_kernel *kernel, struct CUstream_st *stream,
+                                    const void *const *arguments, const struct tile_launch_options *options)
 {
     struct tile_rt_call call;
     int saved = errno, status = tile_rt_check_version(kernel);
@@ -373,8 +374,8 @@ int tile_rt_launch_ex(const struct tile_rt_kernel *kernel, struct CUstream_st *s
     return end_call(&call, saved, status);
 }
 
-int tile_rt_query(const struct tile_rt_kernel *kernel, struct CUstream_st *stream, const void *const *arguments,
-                  struct tile_kernel_info *info)
+TILE_RT_ENTRY int tile_rt_query(const struct tile_rt_kernel *kernel, struct CUstream_st *stream,
+                                const void *const *arguments, struct tile_kernel_info *info)
 {
     struct tile_rt_call call;
     int saved = errno, status;
@@ -408,7 +409,7 @@ int tile_rt_query(const struct tile_rt_kernel *kernel, struct CUstream_st *strea
     return TILE_OK;
 }
 
-int tile_rt_load(const struct tile_rt_kernel *kernel)
+TILE_RT_ENTRY int tile_rt_load(const struct tile_rt_kernel *kernel)
 {
     struct tile_rt_call call;
     int saved = errno, status;
@@ -424,7 +425,7 @@ int tile_rt_load(const struct tile_rt_kernel *kernel)
     return end_call(&call, saved, status);
 }
 
-int tile_rt_unload(const struct tile_rt_kernel *kernel)
+TILE_RT_ENTRY int tile_rt_unload(const struct tile_rt_kernel *kernel)
 {
     int saved = errno, status = tile_rt_check_version(kernel);
     if (status == TILE_OK)
@@ -433,7 +434,8 @@ int tile_rt_unload(const struct tile_rt_kernel *kernel)
     return status;
 }
 
-size_t tile_rt_workspace(const struct tile_rt_kernel *kernel, struct CUstream_st *stream, const void *const *arguments)
+TILE_RT_ENTRY size_t tile_rt_workspace(const struct tile_rt_kernel *kernel, struct CUstream_st *stream,
+                                       const void *const *arguments)
 {
     struct tile_rt_call call;
     int saved = errno, status;

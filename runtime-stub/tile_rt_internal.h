@@ -24,6 +24,15 @@
 
 #if defined(__GNUC__)
 #define TILE_RT_HIDDEN __attribute__((visibility("hidden")))
+/* Two libraries of a process may each hold a run time, of two versions even: what kernels call (ENTRY) is not seen outside
+ * of the library that holds it, and what programs call (PUBLIC) is never another library's.  libtilert.so shows both. */
+#ifdef TILE_RT_SHARED
+#define TILE_RT_ENTRY
+#define TILE_RT_PUBLIC
+#else
+#define TILE_RT_ENTRY TILE_RT_HIDDEN
+#define TILE_RT_PUBLIC __attribute__((visibility("protected")))
+#endif
 #define TILE_RT_PRINTF(text, first) __attribute__((format(printf, text, first)))
 #define TILE_RT_COLD __attribute__((cold, noinline))
 #else

@@ -105,7 +105,7 @@ static int set_given(uint64_t context, struct CUstream_st *stream, void *pointer
     return status;
 }
 
-int tile_set_workspace(struct CUstream_st *stream, void *pointer, size_t bytes)
+TILE_RT_PUBLIC int tile_set_workspace(struct CUstream_st *stream, void *pointer, size_t bytes)
 {
     int device, status;
     if (pointer == NULL && bytes != 0)

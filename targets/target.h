@@ -47,6 +47,10 @@ int target_find(const char *name); /* index, or -1.  compute_XX is handled by th
 bool target_has_math(const struct target_row *row, enum ir_math function, enum ir_element element);
 void target_print_all(struct buffer *out); /* the text of --print-targets */
 
+/* Of a kernel's C functions: seen outside of a shared library (protected: and never replaced by another's of the same
+ * name, default: as the dynamic linker likes), or not. */
+enum target_visibility { TARGET_VISIBILITY_PROTECTED, TARGET_VISIBILITY_HIDDEN, TARGET_VISIBILITY_DEFAULT };
+
 struct target_options {
     struct arena *arena;
     struct ir_context *context;
@@ -61,6 +65,7 @@ struct target_options {
     int tool_seconds; /* how long ptxas may take for one instance; 0: as --tool-timeout's default */
     int xptxas_count;
     const char *const *xptxas;
+    enum target_visibility visibility; /* of entries */
     const char *host_triple; /* "x86_64-unknown-linux-gnu" or "aarch64-unknown-linux-gnu" */
     FILE *log;               /* -v, --dryrun, --resource-usage */
     struct times *times;     /* --time-report, or NULL */

@@ -146,6 +146,7 @@ static void set_up(struct compilation *compilation, const struct options *option
                                                   .tool_seconds = options->tool_seconds,
                                                   .xptxas_count = options->xptxas.count,
                                                   .xptxas = options->xptxas.data,
+                                                  .visibility = options->visibility,
                                                   .host_triple = options->host_triple,
                                                   .log = stderr,
                                                   .times = options->time_report ? times_open() : NULL,

@@ -296,6 +296,18 @@ static bool parse_f32_dot(struct options *options, const char *word)
     return false;
 }
 
+static bool parse_visibility(struct options *options, const char *word)
+{
+    static const char *const words[] = {"protected", "hidden", "default"}; /* enum target_visibility */
+    for (int i = 0; i < 3; i++)
+        if (strcmp(words[i], word) == 0) {
+            options->visibility = (enum target_visibility)i;
+            return true;
+        }
+    driver_error(options, "-fvisibility: '%s' is not protected, hidden or default", word);
+    return false;
+}
+
 static bool parse_optimization(struct options *options, const char *level)
 {
     if (!*level)
@@ -394,6 +406,7 @@ static bool apply(struct options *o, enum option_id id, const char *value)
     case OPTION_CHECKS: o->checks = true; return true;
     case OPTION_REPRODUCIBLE: o->reproducible = o->strict_fp = true; return true;
     case OPTION_F32_DOT: return parse_f32_dot(o, value);
+    case OPTION_VISIBILITY: return parse_visibility(o, value);
     case OPTION_OPTIMIZE: return parse_optimization(o, value);
     case OPTION_PASSES: o->passes = value; return true;
     case OPTION_PLAN: return plan_option_add(o, value);

@@ -4,6 +4,7 @@
 #include "base/base.h"
 #include "front/front.h"
 #include "passes/base/planning.h"
+#include "targets/target.h"
 
 enum exit_code {
     EXIT_OK = 0,
@@ -70,6 +71,7 @@ struct options {
     const char *prefix;
     bool strict_fp, checks, reproducible;
     enum ir_precision f32_dot;
+    enum target_visibility visibility;
     int optimization;
     const char *passes; /* NULL: the pipeline */
     struct asked_plans plans;

@@ -51,12 +51,23 @@ static void add_attribute(struct host_builder *b, LLVMValueRef function, const c
                             LLVMCreateEnumAttribute(b->llvm, kind, 0));
 }
 
+static LLVMVisibility visibility(const struct host_builder *b)
+{
+    switch (b->options->visibility) {
+    case TARGET_VISIBILITY_HIDDEN: return LLVMHiddenVisibility;
+    case TARGET_VISIBILITY_DEFAULT: return LLVMDefaultVisibility;
+    case TARGET_VISIBILITY_PROTECTED: break;
+    }
+    return LLVMProtectedVisibility;
+}
+
 static LLVMValueRef add_function(struct host_builder *b, const char *symbol, const char *kernel, LLVMTypeRef result,
                                  LLVMTypeRef *parameters, int count)
 {
     LLVMTypeRef type = LLVMFunctionType(result, parameters, (unsigned)count, false);
     LLVMValueRef function = LLVMAddFunction(b->module, symbol, type);
     LLVMSetSection(function, arena_printf(b->arena, ".text.tile.%s", kernel));
+    LLVMSetVisibility(function, visibility(b));
     add_attribute(b, function, "nounwind");
     return function;
 }
@@ -84,7 +95,7 @@ static void add_signature(struct host_builder *b, const struct kernel_entry *ent
 {
     const char *name = arena_printf(b->arena, "%s%s.signature_%08x", entry->symbol, suffix,
                                     (unsigned)kernel_signature(entry, TILE_RT_ABI));
-    LLVMAddAlias2(b->module, LLVMGlobalGetValueType(function), 0, function, name);
+    LLVMSetVisibility(LLVMAddAlias2(b->module, LLVMGlobalGetValueType(function), 0, function, name), visibility(b));
 }
 
 /* What the run time gets for parameter `i`: a view or struct itself, else the place of the value. */
