@@ -171,9 +171,11 @@ static void put_dlpack(struct buffer *out, struct view_kind kind)
     put_view_guard(out, kind);
     buffer_puts(out, "_DLPACK)\n#define ");
     put_view_guard(out, kind);
-    buffer_puts(out, "_DLPACK 1\n/* For a call on this stream. TILE_ERR_ARG if type or rank differ, or if the memory is not there: "
-                     "TILE_CPU takes\n * memory of the host, managed and pinned memory, a GPU all but the first. */\n"
-                     "TILE_INLINE int ");
+    buffer_puts(
+        out,
+        "_DLPACK 1\n/* For a call on this stream. TILE_ERR_ARG if type or rank differ, or if the memory is not there: "
+        "TILE_CPU takes\n * memory of the host, managed and pinned memory, a GPU all but the first. */\n"
+        "TILE_INLINE int ");
     put_tag(out, kind);
     buffer_puts(out, "_from_dlpack(const DLTensor *tensor, struct CUstream_st *stream, struct ");
     put_tag(out, kind);
