@@ -66,9 +66,9 @@ struct target_options {
     int xptxas_count;
     const char *const *xptxas;
     enum target_visibility visibility; /* of entries */
-    const char *host_triple; /* "x86_64-unknown-linux-gnu" or "aarch64-unknown-linux-gnu" */
-    FILE *log;               /* -v, --dryrun, --resource-usage */
-    struct times *times;     /* --time-report, or NULL */
+    const char *host_triple;           /* "x86_64-unknown-linux-gnu" or "aarch64-unknown-linux-gnu" */
+    FILE *log;                         /* -v, --dryrun, --resource-usage */
+    struct times *times;               /* --time-report, or NULL */
     int prefix_map_count;
     const char *const *prefix_map; /* -ffile-prefix-map=old=new */
 };
