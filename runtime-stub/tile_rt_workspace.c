@@ -198,7 +198,9 @@ static int prepare_driver(const struct tile_rt_call *call, int pool)
             "%s: needs %zu bytes of workspace, and the driver, older than that of CUDA 11.2, has no pools "
             "of memory: call tile_set_workspace()",
             call->kernel->name, call->workspace_bytes);
-    return error != CUDA_SUCCESS ? tile_rt_cuda_fail(call->kernel->name, "cuMemPoolCreate", error) : TILE_OK;
+    return error != CUDA_SUCCESS
+               ? tile_rt_cuda_fail(call->kernel->name, "without tile_set_workspace(), cuMemPoolCreate", error)
+               : TILE_OK;
 }
 
 static int take_from_pool(const struct tile_rt_call *call, struct CUstream_st *stream, void **memory)

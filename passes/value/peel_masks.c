@@ -8,7 +8,6 @@
  * loop, what is between low and high differs from element to element.  Only masks of many elements count, since a second
  * copy of the loop is not free, and of loads only those that fill with something else than zero: zeros come with copies
  * at no cost. */
-#include "base/plant.h"
 #include "ir/facts/linear.h"
 #include "passes/base/rewrite.h"
 #include "passes/value/peel.h"
@@ -115,7 +114,7 @@ static bool is_wide(const struct peel *peel, const struct ir_value *condition, i
 static struct ir_value *build_bound(const struct peel *peel, struct ir_builder *build, const struct sum *sum)
 {
     const struct ir_type *type = peel->variable->type;
-    struct ir_value *bound = ir_constant_int(build, type, -sum->high + PLANTED(peel_late_off_by_one));
+    struct ir_value *bound = ir_constant_int(build, type, -sum->high);
     for (int i = 0; i < sum->count; i++)
         bound = ir_binary(build, sum->sign[i] > 0 ? OP_SUB : OP_ADD, bound,
                           ir_cast(build, sum->term[i], type->element));

@@ -377,10 +377,14 @@ const char *host_make_scratch(const struct host_call *call, const struct kernel_
         size_t width = (size_t)ir_element_info[scratch->element].bits / 8;
         int64_t elements = 1;
         *argument = (struct interp_argument){0};
-        for (int d = 0; d < scratch->rank; d++, extent++)
-            if (!host_evaluate(call, *extent, &argument->extent[d]) || argument->extent[d] < 0 ||
-                __builtin_mul_overflow(elements, argument->extent[d], &elements) || elements > MOST_SCRATCH)
+        for (int d = 0; d < scratch->rank; d++, extent++) {
+            if (!host_evaluate(call, *extent, &argument->extent[d]))
                 return host_failure(call, *extent, "an extent of `scratch`");
+            if (argument->extent[d] < 0 || __builtin_mul_overflow(elements, argument->extent[d], &elements) ||
+                elements > MOST_SCRATCH)
+                return arena_printf(call->arena, "extent %d of scratch %s would be %lld", d, scratch->name,
+                                    (long long)argument->extent[d]);
+        }
         int64_t stride = 1;
         for (int d = scratch->rank - 1; d >= 0; stride *= argument->extent[d--])
             argument->stride[d] = stride;

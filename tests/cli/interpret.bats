@@ -323,3 +323,35 @@ END
     expect 1 tilecc -arch=sm_80 --interpret='t([3], [3])' text.tile
     contains "'asm' is text for another machine, which is not interpreted"
 }
+
+@test "instances that wait for each other: scratch is the launch's, and release and acquire order it" {
+    cat >hand.tile <<'END'
+kernel hand(x: in i32[N], y: out i32[N])
+    grid(ordered b: cdiv(N, 4))
+    scratch(done: u32[cdiv(N, 4)] = 0, sums: i32[cdiv(N, 4)])
+{
+    let v = x[b*4 +: 4];
+    var before = i32(0);
+    if (b > 0) {
+        while (atomic_load(done[b - 1], order = acquire) == 0) {}
+        before = sums[b - 1];
+    }
+    sums[b] = before + sum(v);
+    atomic_store(done[b], 1, order = release);
+    y[b*4 +: 4] = before + cumsum(v);
+}
+END
+    expect 0 tilecc -Wrace --interpret='hand([9], [9])' hand.tile
+    [ "$output" = "y[0] = -2 3 4 1 5 5 1 4 3" ]
+    expect 0 tilecc --passes=inline,simplify,cse,dce,licm --interpret='hand([9], [9])' hand.tile
+    [ "$output" = "y[0] = -2 3 4 1 5 5 1 4 3" ]
+    sed 's/order = release/order = relaxed/' hand.tile >race.tile
+    expect 0 tilecc -Wrace --interpret='hand([9], [9])' race.tile
+    contains 'instance b = 1 loads element 0 of `sums`, which instance b = 0 stores, and nothing orders them'
+    sed 's/before = sums\[b - 1\]/before = sums[b]/' hand.tile >early.tile # scratch without a value holds anything
+    expect 1 tilecc --interpret='hand([9], [9])' early.tile
+    contains "instance 1: "
+    sed 's/u32\[cdiv(N, 4)\]/u32[cdiv(N, 4) - 9]/' hand.tile >less.tile
+    expect 1 tilecc --interpret='hand([9], [9])' less.tile
+    contains 'extent 0 of scratch done would be -6'
+}

@@ -187,3 +187,24 @@ t.tile: 1 test passed, 1 failed' ]
     run "$TILECC" test e.tile
     [ "$status" -eq 0 ]
 }
+
+@test "kernels of tests have scratch of their own" {
+    cat >s.tile <<'END'
+fn add(a: f32, b: f32) -> f32 = a + b;
+kernel total(x: in f32[N], y: out f32[N])
+    grid(ordered b: cdiv(N, 4))
+    scratch(state: u64[cdiv(N, 4)] = 0)
+{
+    let v = x[b*4 +: 4];
+    y[b*4 +: 4] = cumsum(v) + look_back(state, b, sum(v), add, 0.0);
+}
+test "total" {
+    expect(total([1.0, 2.0, 3.0, 4.0, 5.0, 6.0]), [1.0, 3.0, 6.0, 10.0, 15.0, 21.0]);
+    for n in 0..150 step 37 {
+        let x = normal(f32[n], seed = n);
+        expect(total(x), total(x));
+    }
+}
+END
+    expect 0 tilecc test s.tile
+}

@@ -400,3 +400,20 @@ END
     run "$TILECC" -arch=cpu --prefix=i e.tile
     [[ $status == 1 && $output == *'in C this gives `int`, which is a keyword'* && $output == *'`INT_MAX`'* ]]
 }
+
+@test "the memory of a launch stands in the comment, and in no prototype" {
+    cat >s.tile <<'END'
+kernel f(x: in f32[N], y: out f32[N])
+    grid(ordered b: cdiv(N, B)) tune(B: {64} = 64)
+    scratch(state: u64[cdiv(N, B), 2] = 0, part: f32[B])
+{
+    part[0] = 1.0;
+    y[b*B +: B] = x[b*B +: B] + f32(state[b, 0]);
+}
+END
+    "$TILECC" --emit=header --prefix= -o s.h s.tile
+    grep -qxF ' *  Memory of a launch: state [cdiv(N, B), 2], u64, filled' s.h
+    grep -qxF ' *  Memory of a launch: part [B], f32' s.h
+    grep -qxF ' *  Memory of a launch: how many of its ordered instances have started' s.h
+    grep -qF 'int f(struct CUstream_st *stream, const struct tile_f32_1 *x, const struct tile_f32_1 *y)' s.h
+}

@@ -2,6 +2,7 @@
  *
  *     scratch(state: u64[cdiv(N, B)] = 0)    an item: name, an index expression over a type, the value that fills it
  */
+#include "base/plant.h"
 #include "front/kernels/kernel_plan.h"
 
 /* The type and its extents; NULL: the item has another form. */
@@ -61,7 +62,7 @@ static bool read_fill(struct elaborator *e, const struct ast_item *item, struct 
     v = constant_to_element(e, v, scratch->element, false);
     if (value_is_error(v))
         return false;
-    scratch->filled = true;
+    scratch->filled = !PLANTED(front_scratch_keeps_last);
     scratch->fill = v.kind == VALUE_BOOL   ? (uint64_t)v.truth
                     : v.kind == VALUE_REAL ? ir_double_to_bits(scratch->element, v.real.number)
                                            : ir_int_to_bits(scratch->element, (int64_t)(uint64_t)v.integer);

@@ -4,6 +4,7 @@
  *   void kernel({ [slots x i64] } byval, [128 x i8] byval …)   the flat array of ir/kernel.h, then tensor maps
  *   entry:    thread, lane, warp, slots, coordinates of layouts  (everything that dominates the rest)
  *   body:     the function's block */
+#include "base/plant.h"
 #include "targets/nvptx/lower/lower.h"
 
 #include <string.h>
@@ -355,6 +356,8 @@ static void count_program(struct lowering *l)
     LLVMPositionBuilderAtEnd(b, counted);
     ptx_barrier(l);
     l->program = shared_load(l, IR_U64, shared_address(l, start, NULL), 8);
+    if (PLANTED(nvptx_ordered_skips_first))
+        l->program = LLVMBuildAdd(b, l->program, value_i64(l, 1), "");
     l->shared_need = start + 8;
     ptx_barrier(l);
 }
