@@ -14,6 +14,7 @@ static const double NEARLY = 0.95;
 struct graph {
     const struct loop_model *model;
     int *position; /* by value id: of the operation of the body that makes it; -1: none does */
+    int *writer;   /* by value id of a buffer: of the operation in front that has written it last; -1: none has */
     VECTOR(struct loop_edge) edges;
 };
 
@@ -39,6 +40,20 @@ static int find_origin(const struct graph *g, const struct ir_value *value, int 
     return value->definition ? g->position[value->id] : -1;
 }
 
+static const struct ir_value *buffer_of(const struct ir_value *value)
+{
+    while (value->definition &&
+           (value->definition->opcode == OP_BUFFER_PERMUTE || value->definition->opcode == OP_BUFFER_PART))
+        value = value->definition->operands[0];
+    return value;
+}
+
+static void note_write(struct graph *g, const struct ir_operation *op, int position)
+{
+    if (op->opcode == OP_BUFFER_STORE)
+        g->writer[buffer_of(op->operands[1])->id] = position;
+}
+
 /* From all that an operation looks at, itself or inside. */
 static void add_edges(struct arena *arena, struct graph *g, const struct ir_operation *op, int to)
 {
@@ -46,6 +61,11 @@ static void add_edges(struct arena *arena, struct graph *g, const struct ir_oper
         struct loop_edge edge = {.to = to};
         edge.from = find_origin(g, op->operands[i], &edge.distance);
         if (edge.from >= 0 && (edge.from < to || edge.distance))
+            vector_push(arena, &g->edges, edge);
+        if (op->operands[i]->type->kind != IR_BUFFER)
+            continue;
+        edge = (struct loop_edge){.from = g->writer[buffer_of(op->operands[i])->id], .to = to};
+        if (edge.from >= 0 && edge.from < to)
             vector_push(arena, &g->edges, edge);
     }
     for (int r = 0; r < op->region_count; r++)
@@ -56,13 +76,16 @@ static void add_edges(struct arena *arena, struct graph *g, const struct ir_oper
 struct loop_edge *loop_model_edges(struct arena *arena, const struct loop_model *model, int *count)
 {
     int values = model->body->function->next_value_id;
-    struct graph g = {.model = model, .position = ARENA_ARRAY(arena, int, values + 1)};
+    struct graph g = {
+        .model = model, .position = ARENA_ARRAY(arena, int, values + 1), .writer = ARENA_ARRAY(arena, int, values + 1)};
     for (int i = 0; i < values; i++)
-        g.position[i] = -1;
+        g.position[i] = g.writer[i] = -1;
     for (int i = 0; i < model->count; i++)
         mark_results(&g, model->operations[i].operation, i);
-    for (int i = 0; i + 1 < model->count; i++) /* the terminator hands on, and needs nothing */
+    for (int i = 0; i + 1 < model->count; i++) { /* the terminator hands on, and needs nothing */
         add_edges(arena, &g, model->operations[i].operation, i);
+        note_write(&g, model->operations[i].operation, i);
+    }
     *count = g.edges.count;
     return g.edges.data;
 }

@@ -83,7 +83,8 @@ struct loop_bounds {
     double least;                         /* the greatest of these */
     const char *limit;                    /* which it is: "tensor cores" */
 };
-/* The edges between the loop's operations that values make, number of them in *count.  What goes through memory makes none. */
+/* The edges between the loop's operations that values make, number of them in *count.  What goes through a buffer makes one
+ * within an iteration, what goes through memory none. */
 struct loop_edge *loop_model_edges(struct arena *arena, const struct loop_model *model, int *count);
 /* more: of resources that operations beside the loop's body use for it each iteration, such as copies by a producer; or
  * NULL. */

@@ -38,7 +38,7 @@
  *     beside the two products, the less is gained.
  *   - The loop is the one that peel has split off for the last iterations: it is short. */
 #include "base/plant.h"
-#include "passes/loops/loop_model.h"
+#include "passes/loops/stage_plan.h"
 #include "passes/base/budget.h"
 #include "passes/base/pass.h"
 #include "passes/base/planning.h"
@@ -56,6 +56,7 @@ struct rotation {
     struct ir_operation *loop;
     struct ir_operation *first, *first_wait;   /* the product that stays, and its dot_wait */
     struct ir_operation *second, *second_wait; /* the product that moves */
+    bool more;                                 /* products than these */
     int accumulator;                           /* the carried value that it makes */
     bool *later;                               /* by position in the body: in the second stage */
     bool *tail;                                /* in the first stage, but behind the wait for the second product */
@@ -109,8 +110,10 @@ static bool find_products(struct rotation *r)
         vector_push(r->context->arena, &r->body, op);
         if (!is_asynchronous(op))
             continue;
-        if (r->second) /* more than two: which would stay is not clear */
+        if (r->second) { /* more than two */
+            r->more = true;
             return false;
+        }
         if (r->first)
             r->second = op;
         else
@@ -243,11 +246,12 @@ static void predict(const struct rotation *r, double *in_order, double *overlapp
 {
     struct loop_model model = loop_model_make(r->context->arena, r->context->target, r->loop->regions[0],
                                               loop_model_copies_ahead, NULL);
-    double work = model.chain - model.tensor, second = model.operations[position(r, r->second)].cost.tensor;
-    *in_order = model.iteration;
-    *overlapped = model.chain - (second < work ? second : work);
-    *overlapped = *overlapped > model.tensor ? *overlapped : model.tensor;
-    *overlapped = *overlapped > model.memory ? *overlapped : model.memory;
+    struct stage_plan plan = stage_plan_make(r->context->arena, &model);
+    unsigned second = 0;
+    for (int p = 0; p < plan.count; p++)
+        second |= (unsigned)(model.operations[plan.position[p]].operation == r->second) << p;
+    *in_order = plan.in_order;
+    *overlapped = stage_plan_iteration(&model, &plan, second);
 }
 
 static void find_crossing(struct rotation *r)
@@ -460,6 +464,27 @@ static const char *find_problem(const struct visiting *v, struct rotation *r, do
                  : arena_printf(arena, "an iteration would take %.0f cycles instead of %.0f", *overlapped, *in_order);
 }
 
+/* Of a loop with more products than can be moved: what stages would bring. */
+static void explain_more(const struct visiting *v, const struct ir_operation *loop)
+{
+    struct arena *arena = v->context->arena;
+    struct loop_model model = loop_model_make(arena, v->context->target, loop->regions[0], loop_model_copies_ahead,
+                                              NULL);
+    struct stage_plan plan = stage_plan_make(arena, &model);
+    if (plan.iteration > WORTH_IT * plan.in_order)
+        return;
+    const char *why = arena_printf(arena,
+                                   "beside products of the next iteration it would make an iteration take %.0f cycles "
+                                   "instead of %.0f, but where there are more than two none is moved",
+                                   plan.iteration, plan.in_order);
+    for (int p = 0; p < plan.count; p++)
+        if (plan.later >> p & 1) {
+            const struct ir_operation *product = model.operations[plan.position[p]].operation;
+            planning_tell_product(product, 0, why);
+            pass_remark(v->context, product->at, "this product stays in its iteration: %s", why);
+        }
+}
+
 static void visit(struct ir_operation *op, void *data)
 {
     struct visiting *v = data;
@@ -467,7 +492,10 @@ static void visit(struct ir_operation *op, void *data)
     double in_order = 0, overlapped = 0;
     if (op->opcode != OP_FOR || ir_number(op, IR_ATTRIBUTE_MULTIPLY, 0) || v->rotated == op->block)
         return;
-    if (!find_products(&r) || !is_chain(&r))
+    bool found = find_products(&r);
+    if (r.more)
+        explain_more(v, op);
+    if (!found || !is_chain(&r))
         return;
     const char *problem = find_problem(v, &r, &in_order, &overlapped);
     if (problem)

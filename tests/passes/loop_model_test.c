@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "ir/text.h"
-#include "passes/loops/loop_model.h"
+#include "passes/loops/stage_plan.h"
 #include "targets/target.h"
 
 static int failures;
@@ -122,8 +122,57 @@ static void edges(void)
     arena_destroy(arena);
 }
 
+/* Products are numbered p0, p1 … and say what they multiply; the rest is vector work that takes long. */
+static unsigned best_stages(const char *body, double *iteration)
+{
+    struct arena *arena = arena_create();
+    static const char head[] =
+        "kernel @k(%x: view<bf16, [?, 64], [64, 1], in>) grid(1) warps(4) {\n"
+        "%low = constant value(0) : i32\n%high = constant value(64) : i32\n%step = constant value(1) : i32\n"
+        "%zero = constant value(0.0) : f32[64, 64]\n%a = constant value(0.0) : bf16[64, 64]\n"
+        "%r, %t = for %i: i32 = %low to %high step %step iter(%c: f32[64, 64] = %zero, %e: f32[64, 64] = %zero) {\n";
+    const char *text = arena_printf(arena, "%s%s}\nreturn\n}\n", head, body);
+    struct source source = {.name = "test", .text = text, .size = strlen(text)};
+    struct diagnostics *diagnostics = diagnostics_create(arena);
+    struct ir_module *module = ir_parse_module(ir_context_create(arena), arena, diagnostics, &source);
+    const struct ir_operation *loop = module ? module->first->body->last->previous : NULL;
+    if (!loop || loop->opcode != OP_FOR) {
+        diag_print(diagnostics, stdout, false);
+        exit(1);
+    }
+    const struct target_row *target = &target_rows[target_find("sm_90a")];
+    struct loop_model model = loop_model_make(arena, target, loop->regions[0], NULL, NULL);
+    struct stage_plan plan = stage_plan_make(arena, &model);
+    unsigned later = plan.later;
+    *iteration = plan.iteration;
+    expect(plan.iteration <= plan.in_order, 1, "stages that cost nothing");
+    arena_destroy(arena);
+    return later;
+}
+
+static void stages(void)
+{
+#define DOT(result, a, b, sum) "%" result " = dot instruction(wgmma) %" a ", %" b ", %" sum " : f32[64, 64]\n"
+#define WORK(result, of)                                         \
+    "%" result "1 = math function(exp2) %" of " : f32[64, 64]\n" \
+    "%" result " = cast %" result "1 : bf16[64, 64]\n"
+    double cycles;
+    expect(best_stages(DOT("s", "a", "a", "zero") WORK("p", "s") DOT("o", "p", "a", "c") "yield %o, %e\n", &cycles), 2,
+           "the second of a chain");
+    expect(best_stages(DOT("s", "a", "a", "zero") WORK("p", "s") DOT("o", "p", "a", "c")
+                           DOT("u", "a", "p", "e") "yield %o, %u\n",
+                       &cycles),
+           6, "two that need one");
+    expect(best_stages(DOT("s", "a", "a", "c") WORK("p", "s") DOT("o", "p", "a", "e") "yield %o, %o\n", &cycles), 0,
+           "none: the first of the next iteration needs the second");
+    expect(best_stages(DOT("s", "a", "a", "c") "yield %s, %e\n", &cycles), 0, "one product");
+#undef WORK
+#undef DOT
+}
+
 int main(void)
 {
+    stages();
     recurrences();
     products();
     edges();

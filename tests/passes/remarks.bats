@@ -308,3 +308,26 @@ END
     remarks sm_80 plan | sed 's/\\n *| */\n/g' >log
     grep -qE '^input b: cp_async, [0-9]+ slots of 8192 bytes, [0-9]+ iterations ahead' log || { cat log; return 1; }
 }
+
+@test "why products of three or more stay in their iteration, and what stages would bring" {
+    cat >k.tile <<'END'
+kernel k(q: in bf16[M, 64], k: in bf16[L, 64], v: in bf16[L, 64], o: out f32[M, 64], p: out f32[M, 64])
+    requires(M % 8 == 0, L % 8 == 0) grid(m: cdiv(M, 128))
+{
+    let x = q[m*128 +: 128, 0 +: 64];
+    var acc = f32[128, 64](0);
+    var other = f32[128, 64](0);
+    for j in 0..L step 64 {
+        let s = bf16(exp2(dot(x, trans(k[j +: 64, 0 +: 64]))));
+        acc += s @ v[j +: 64, 0 +: 64];
+        other += s @ k[j +: 64, 0 +: 64];
+    }
+    o[m*128 +: 128, 0 +: 64] = acc;
+    p[m*128 +: 128, 0 +: 64] = other;
+}
+END
+    remarks sm_90a overlap_products | grep aligned >log
+    [ "$(grep -c 'this product stays in its iteration: beside products of the next iteration it would make an iteration take' log)" -eq 2 ] || { cat log; return 1; }
+    grep -q '"line":9,' log && grep -q '"line":10,' log # the two sums, not what the exponentials are of
+    remarks sm_90a settle_plans | grep -q 'product 2: in its own iteration.*where there are more than two none is moved'
+}
