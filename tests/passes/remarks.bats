@@ -51,11 +51,13 @@ slice='a[m*64 +: 64, k +: 64]'
     gives sm_90a buffer_operands "$what it gathers, which TMA does not do"
     product "sub[m*64 +: 64, k +: 64]" '' 'c[m*64 +: 64, n*64 +: 64] = acc;' 'let sub = a[0 .. M - 1, ..];'
     lacks sm_80 buffer_operands "$what"
+    lacks sm_90a buffer_operands "$what" # a tensor map of a part along one dimension
+    sed -i 's/M - 1, ..\]/M - 1, 0 .. K - 8]/' k.tile
     gives sm_90a buffer_operands "$what the view is a part of another whose bounds are known only when running"
-    sed -i 's/b\[k +: 64, n/rest[k +: 64, n/; s/let sub/let rest = b[.., 0 .. N - 1]; &/' k.tile
+    sed -i 's/b\[k +: 64, n/rest[k +: 64, n/; s/let sub/let rest = b[0 .. K - 1, 0 .. N - 8]; &/' k.tile
     lacks sm_90a buffer_operands "$what" # TMA would bring neither: all threads copy
     gives sm_90a plan_roles 'no producer of its own: the view is a part of another whose bounds are known only when running'
-    product "sub[m*64 +: 64, k +: 64]" '' 'c[m*64 +: 64, n*64 +: 64] = acc;' 'let sub = a[0 .. 4096, ..];'
+    product "sub[m*64 +: 64, k +: 64]" '' 'c[m*64 +: 64, n*64 +: 64] = acc;' 'let sub = a[0 .. 4096, 0 .. 64];'
     gives sm_90a buffer_operands "$what the view is a part of another that ends elsewhere"
     product "sub[m*64 +: 64, k +: 64]" '' 'c[m*64 +: 64, n*64 +: 64] = acc;' 'let sub = a[4 .., 8 ..];'
     lacks sm_90a buffer_operands "$what"
