@@ -9,7 +9,8 @@
  *
  * Right for two reasons.  Nothing wraps, because the ranges stay far from the ends of 64 bits; so a + x < b + y says
  * the same as x < y + (b - a).  And the rests are at most 2^29, so that clamping b - a to 2^30 cannot change the
- * answer. */
+ * answer.  Whether two are equal is the same also where they wrap, so that nothing need be known of scalars then: a label
+ * from memory may be compared with a column. */
 #include "base/plant.h"
 #include "passes/value/narrow.h"
 #include "passes/base/rewrite.h"
@@ -19,6 +20,7 @@ enum { FAR = 1 << 30, NEAR = 1 << 26, MOST_LEAVES = 8 };
 struct offsets {
     const struct ranges *ranges;
     struct pass_context *context;
+    bool equality; /* of the comparison that is looked at */
     bool changed;
 };
 /* The sum of a scalar (or NULL: 0) and a tile (or NULL: 0). */
@@ -30,6 +32,20 @@ static bool is_between(const struct offsets *o, const struct ir_value *value, in
 {
     struct range range = range_of(o->ranges, value);
     return range.low >= -bound && range.high <= bound;
+}
+
+/* Whether sums of the value's parts say the same as the value. */
+static bool adds_up(const struct offsets *o, const struct ir_value *value)
+{
+    return o->equality || is_between(o, value, INT64_MAX / 4);
+}
+
+static bool is_wide_element(enum ir_element element) { return element == IR_INDEX || element == IR_I64; }
+
+static bool is_wide_cast(const struct ir_operation *op)
+{
+    return op->opcode == OP_CAST && is_wide_element(op->operands[0]->type->element) &&
+           is_wide_element(op->results[0]->type->element);
 }
 
 static struct ir_value *combine(struct ir_builder *builder, enum ir_opcode opcode, struct ir_value *a,
@@ -54,10 +70,16 @@ static struct ir_value *in_form(struct ir_builder *builder, const struct ir_oper
 static struct split split_of(const struct offsets *o, struct ir_builder *builder, struct ir_value *value)
 {
     const struct ir_operation *op = value->definition;
-    if (!op || !is_between(o, value, INT64_MAX / 4))
+    if (!op || !adds_up(o, value))
         return (struct split){NULL, value};
     if (op->opcode == OP_SPLAT)
         return (struct split){op->operands[0], NULL};
+    if (is_wide_cast(op)) {
+        struct split inner = split_of(o, builder, op->operands[0]);
+        enum ir_element element = value->type->element;
+        return (struct split){inner.scalar ? ir_cast(builder, inner.scalar, element) : NULL,
+                              inner.rest ? ir_cast(builder, inner.rest, element) : NULL};
+    }
     if (is_form(op)) {
         struct split inner = split_of(o, builder, op->operands[0]);
         if (inner.scalar && inner.rest)
@@ -79,12 +101,12 @@ struct census {
 static bool count_parts(const struct offsets *o, const struct ir_value *value, struct census *c)
 {
     const struct ir_operation *op = value->definition;
-    if (op && is_between(o, value, INT64_MAX / 4)) {
+    if (op && adds_up(o, value)) {
         if (op->opcode == OP_SPLAT) {
             c->scalars++;
             return true;
         }
-        if (is_form(op))
+        if (is_form(op) || is_wide_cast(op))
             return count_parts(o, op->operands[0], c);
         if (op->opcode == OP_ADD || op->opcode == OP_SUB)
             return count_parts(o, op->operands[0], c) && count_parts(o, op->operands[1], c);
@@ -107,13 +129,16 @@ static struct ir_value *moved(struct ir_builder *builder, struct ir_value *value
 static void visit(struct ir_operation *op, void *data)
 {
     struct offsets *o = data;
-    if (op->opcode != OP_COMPARE || op->operands[0]->type->element != IR_INDEX || op->operands[0]->type->rank == 0)
+    if (op->opcode != OP_COMPARE || !is_wide_element(op->operands[0]->type->element) ||
+        op->operands[0]->type->rank == 0)
         return;
     bool is_sum = false, is_wide = false;
+    int64_t predicate = ir_number(op, IR_ATTRIBUTE_PREDICATE, IR_PREDICATE_EQ);
+    o->equality = predicate == IR_PREDICATE_EQ || predicate == IR_PREDICATE_NE;
     for (int i = 0; i < 2; i++) {
         struct census c = {0};
         is_wide |= !is_between(o, op->operands[i], INT32_MAX);
-        if (!is_between(o, op->operands[i], INT64_MAX / 4) || !count_parts(o, op->operands[i], &c))
+        if (!adds_up(o, op->operands[i]) || !count_parts(o, op->operands[i], &c))
             return;
         is_sum |= c.scalars && c.rests;
     }
