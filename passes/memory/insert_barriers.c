@@ -124,6 +124,55 @@ static bool apart(const struct ir_value *a, int64_t a_length, const struct ir_va
 
 static bool is_argument(const struct ir_value *view) { return !view->definition && !view->block->parent; }
 
+/* No element of the tile is another's equal: numbers in a row, at a distance, from anywhere on; pointers at such distances.
+ * A distance of at most 64 keeps 2^24 numbers apart in 32 bits. */
+static bool all_differ(const struct ir_value *tile)
+{
+    enum { MOST_DISTANCE = 64 };
+    const struct ir_operation *op = tile->definition;
+    int64_t distance;
+    if (!op)
+        return false;
+    switch (op->opcode) {
+    case OP_IOTA: return true;
+    case OP_CONVERT_LAYOUT:
+    case OP_RESHAPE:
+    case OP_PERMUTE:
+    case OP_EXTRACT: return all_differ(op->operands[0]);
+    case OP_CAST: return ir_element_info[tile->type->element].bits >= 32 && all_differ(op->operands[0]);
+    case OP_ADD:
+    case OP_SUB:
+    case OP_POINTER_ADD:
+        for (int i = 0; i < 2; i++) {
+            const struct ir_operation *other = op->operands[1 - i]->definition;
+            if (other && (other->opcode == OP_SPLAT || other->opcode == OP_CONSTANT) && all_differ(op->operands[i]))
+                return true;
+        }
+        return false;
+    case OP_MUL:
+        return ir_constant_integer(op->operands[1], &distance) && distance && distance <= MOST_DISTANCE &&
+               -distance <= MOST_DISTANCE && all_differ(op->operands[0]);
+    default: return false;
+    }
+}
+
+/* Whether two elements of the tile that is read or written may be one element of memory, held by two threads. */
+static bool may_meet_itself(const struct ir_access *access, const struct ir_value *tile)
+{
+    bool gathers = !access->place && tile->type->rank > 0;
+    if (PLANTED(barrier_of_equal_indexes_dropped))
+        return false;
+    if (gathers && all_differ(access->view))
+        return false;
+    for (int d = 0; d < access->rank; d++)
+        if (access->place[d] == IR_GATHER) {
+            gathers = true;
+            if (all_differ(access->index[d]))
+                return false;
+        }
+    return gathers;
+}
+
 /* Different views are the same or disjoint when both are arguments (the language allows no other overlap of views). */
 static bool same_threads(const struct ir_operation *a, const struct ir_operation *b, const struct ir_operation *loop)
 {
@@ -133,7 +182,8 @@ static bool same_threads(const struct ir_operation *a, const struct ir_operation
         return false;
     if (x.view != y.view && !(x.place && is_argument(x.view) && is_argument(y.view)))
         return false;
-    bool disjoint = false, same = held_once(layout) && layout == layout_of_access(b);
+    const struct ir_value *tile = a->result_count ? a->results[0] : x.value;
+    bool disjoint = false, same = held_once(layout) && layout == layout_of_access(b) && !may_meet_itself(&x, tile);
     if (loop && ir_is_inside(x.view, loop))
         return false;
     if (x.rank != y.rank || !x.place != !y.place)

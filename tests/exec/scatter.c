@@ -1,6 +1,8 @@
 #include "exec.h"
 #include "scatter.h"
 
+#include <stdlib.h>
+
 #define ONE(n) \
     1, (int64_t[]) { n }
 #define TWO(m, n) \
@@ -131,6 +133,37 @@ static void run_random(struct exec_case *c)
         exec_expect_int(c, y, i, philox(seed, (uint64_t)i, 0));
 }
 
+/* An element that a tile of 1024 names, however often, gets one more. */
+static void run_once(struct exec_case *c)
+{
+    enum { TILE = 1024 };
+    int64_t m = c->extent[0], n = c->extent[1];
+    struct exec_tensor *x = exec_inout(c, EXEC_F32, ONE(m)),
+                       *at = exec_range(c, EXEC_I32, ONE(n), 0, m > 2 ? m - 1 : 1);
+    struct exec_tensor *p = exec_packed(c, EXEC_I32, ONE(m + 2), 1);
+    int64_t *named = calloc((size_t)m + 2, sizeof *named), *last = calloc((size_t)m + 2, sizeof *last);
+    struct tile_f32_1 vx;
+    struct tile_i32_1 vat;
+    for (int64_t i = 0; i < m; i++)
+        exec_set(x, i, (double)(i % 7));
+    for (int64_t i = 0; i < m + 2; i++)
+        exec_set_int(p, i, 3 * i);
+    EXEC_BIND(vx, x);
+    EXEC_BIND(vat, at);
+    exec_called(c, scatter_once(c->stream, &vx, &vat, exec_pointer(p)));
+    for (int64_t i = 0; i < n; i++) {
+        int64_t k = exec_before_int(at, i);
+        named[k] += last[k] != i / TILE + 1;
+        last[k] = i / TILE + 1;
+    }
+    for (int64_t i = 0; i < m; i++)
+        exec_expect(c, x, i, (double)(i % 7 + named[i]), 0);
+    for (int64_t i = 0; i < m + 2; i++)
+        exec_expect_int(c, p, i, 3 * i + named[i]);
+    free(named);
+    free(last);
+}
+
 #define DROPPED(type, TYPE, divisor)                                                                          \
     static void run_dropped_##type(struct exec_case *c)                                                       \
     {                                                                                                         \
@@ -159,6 +192,7 @@ static const struct exec_test tests[] = {
     {"pointers", run_pointers, 1, {300}, 0},
     {"back", run_back, 1, {1}, 0},
     {"masked", run_masked, 1, {300}, 0},
+    {"once", run_once, 2, {50, 3000}, 0},
     {"random", run_random, 1, {300}, 0},
     {"dropped_f32", run_dropped_f32, 1, {9000}, 0},
     {"dropped_bf16", run_dropped_bf16, 1, {9000}, 0},
