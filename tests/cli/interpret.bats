@@ -355,3 +355,15 @@ END
     expect 1 tilecc --interpret='hand([9], [9])' less.tile
     contains 'extent 0 of scratch done would be -6'
 }
+
+@test "instances that write halves of one byte are a race, and those that write bytes of their own are none" {
+    cat >halves.tile <<'END'
+kernel one(w: inout u4[K]) grid(k: K) { w[k] = u8(k); }
+kernel two(w: inout u4[K]) grid(k: K / 2) { w[2*k] = u8(k); w[2*k + 1] = 3; }
+END
+    expect 0 tilecc --interpret='one([3])' halves.tile
+    contains 'halves.tile:1:41: warning: instance k = 1 loads element 0 of `w`, which instance k = 0 stores'
+    expect 0 tilecc --interpret='two([3])' halves.tile
+    lacks race
+    [ "$output" = "w[0] = 48 49 50" ]
+}

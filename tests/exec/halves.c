@@ -1,6 +1,8 @@
 #include "exec.h"
 #include "halves.h"
 
+#include <stdlib.h>
+
 #define ROWS(m, k) \
     2, (int64_t[]) { m, k }
 #define ONE(n) \
@@ -115,11 +117,120 @@ static void run_places_even(struct exec_case *c) { run_places(c, 6, 1); }
 static void run_places_odd(struct exec_case *c) { run_places(c, 3, 0); }
 static void run_places_before(struct exec_case *c) { run_places(c, -5, 1); }
 
+/* ---- writing: the elements of a view one by one, as they should be ---- */
+
+struct model {
+    int64_t n;
+    unsigned char *element; /* 4 bits each */
+};
+
+static struct model model_of(const struct exec_tensor *t, int64_t n)
+{
+    struct model m = {n, calloc((size_t)(2 * t->elements + 1), 1)};
+    for (int64_t i = 0; i < 2 * t->elements; i++)
+        m.element[i] = (unsigned char)(exec_before_int(t, i / 2) >> i % 2 * 4 & 15);
+    return m;
+}
+
+static void put(struct model *m, int64_t row, int64_t k, int64_t value)
+{
+    if (k >= 0 && k < m->n)
+        m->element[row * m->n + k] = (unsigned char)(value & 15);
+}
+
+static void compare(struct exec_case *c, const struct exec_tensor *t, struct model *m, int is_signed)
+{
+    for (int64_t i = 0; i < t->elements; i++) {
+        int byte = m->element[2 * i] | m->element[2 * i + 1] << 4;
+        exec_expect_int(c, t, i, is_signed ? (int8_t)byte : byte);
+    }
+    free(m->element);
+}
+
+static void run_written(struct exec_case *c, int64_t from)
+{
+    enum { WIDE = 32, NUMBERS = 64 };
+    int64_t m = c->extent[0], n = 2 * c->extent[1];
+    struct exec_tensor *w = exec_inout(c, EXEC_I8, ROWS(m, n / 2)), *v = exec_inout(c, EXEC_U8, ROWS(m, n / 2));
+    struct exec_tensor *at = exec_range(c, EXEC_I32, ONE(NUMBERS), -3, n + 3),
+                       *x = exec_input(c, EXEC_U8, ROWS(m, WIDE));
+    struct exec_tensor *keep = exec_input(c, EXEC_BOOL, ROWS(m, WIDE));
+    struct tile_i8_2 vw;
+    struct tile_u8_2 vv, vx;
+    struct tile_i32_1 vat;
+    struct tile_bool_2 vkeep;
+    EXEC_BIND(vw, w);
+    EXEC_BIND(vv, v);
+    EXEC_BIND(vat, at);
+    EXEC_BIND(vx, x);
+    EXEC_BIND(vkeep, keep);
+    exec_called(c, halves_written(c->stream, &vw, &vv, &vat, &vx, &vkeep, from));
+    struct model mw = model_of(w, n), mv = model_of(v, n);
+    for (int64_t r = 0; r < m; r++) {
+        put(&mw, r, from, r + 5);
+        for (int64_t i = 0; i < WIDE; i++) {
+            int64_t t = exec_before_int(x, r * WIDE + i);
+            if (exec_before_int(keep, r * WIDE + i))
+                put(&mv, r, 4 + i, t);
+            put(&mw, r, from + i, t - 3);
+        }
+        if (from + 1 >= 0 && from + 1 < n)
+            put(&mw, r, from + 1, mw.element[r * n + from + 1] + 1);
+        for (int64_t i = 0; i < WIDE; i++)
+            if (exec_before_int(keep, r * WIDE + i))
+                put(&mw, r, from + 3 + i, exec_before_int(x, r * WIDE + i) + 1);
+        for (int64_t i = 0; i < NUMBERS; i++)
+            put(&mv, r, exec_before_int(at, i), 3 * exec_before_int(at, i));
+        for (int64_t i = 0; i < NUMBERS; i++)
+            if (exec_before_int(at, i) % 3 == 0)
+                put(&mv, r, 7 - exec_before_int(at, i), exec_before_int(at, i) + 1);
+    }
+    compare(c, w, &mw, 1);
+    compare(c, v, &mv, 0);
+}
+static void run_written_even(struct exec_case *c) { run_written(c, 6); }
+static void run_written_odd(struct exec_case *c) { run_written(c, 3); }
+static void run_written_before(struct exec_case *c) { run_written(c, -5); }
+
+static void run_rows(struct exec_case *c, int64_t column)
+{
+    enum { WIDE = 32, ROWS_AT = 8 };
+    int64_t m = c->extent[0], n = 2 * c->extent[1];
+    struct exec_tensor *w = exec_inout(c, EXEC_U8, ROWS(m, n / 2));
+    struct exec_tensor *row = exec_range(c, EXEC_I32, ONE(ROWS_AT), -1, m), *x = exec_packed(c, EXEC_U8, ONE(WIDE), 0);
+    struct tile_u8_2 vw;
+    struct tile_i32_1 vrow;
+    struct tile_u8_1 vx;
+    EXEC_BIND(vw, w);
+    EXEC_BIND(vrow, row);
+    EXEC_BIND(vx, x);
+    exec_called(c, halves_written_rows(c->stream, &vw, &vrow, &vx, column));
+    struct model mw = model_of(w, n);
+    for (int64_t i = 0; i < ROWS_AT; i++)
+        for (int64_t k = 0, r = exec_before_int(row, i); k < WIDE && r >= 0 && r < m; k++)
+            if (r % 2 == 0 && k % 3)
+                put(&mw, r, column + k, exec_before_int(x, k));
+    for (int64_t r = 0; r < m; r++)
+        put(&mw, r, column, r / 4 * 4 + r % 4);
+    compare(c, w, &mw, 0);
+}
+static void run_rows_even(struct exec_case *c) { run_rows(c, 4); }
+static void run_rows_odd(struct exec_case *c) { run_rows(c, 9); }
+
 static const struct exec_test tests[] = {
-    {"taken_i8", run_taken_i8, 2, {9, 77}, 0},      {"taken_f16", run_taken_f16, 2, {9, 77}, 0},
-    {"taken_bf16", run_taken_bf16, 2, {9, 160}, 0}, {"taken_f32", run_taken_f32, 2, {9, 77}, 0},
-    {"stored", run_stored, 2, {7, 61}, 0},          {"places_even", run_places_even, 2, {5, 40}, 0},
-    {"places_odd", run_places_odd, 2, {5, 40}, 0},  {"places_before", run_places_before, 2, {5, 11}, 0},
+    {"taken_i8", run_taken_i8, 2, {9, 77}, 0},
+    {"taken_f16", run_taken_f16, 2, {9, 77}, 0},
+    {"taken_bf16", run_taken_bf16, 2, {9, 160}, 0},
+    {"taken_f32", run_taken_f32, 2, {9, 77}, 0},
+    {"stored", run_stored, 2, {7, 61}, 0},
+    {"places_even", run_places_even, 2, {5, 40}, 0},
+    {"written_even", run_written_even, 2, {5, 40}, 0},
+    {"written_odd", run_written_odd, 2, {5, 40}, 0},
+    {"written_before", run_written_before, 2, {5, 11}, 0},
+    {"rows_even", run_rows_even, 2, {9, 40}, 0},
+    {"rows_odd", run_rows_odd, 2, {9, 40}, 0},
+    {"places_odd", run_places_odd, 2, {5, 40}, 0},
+    {"places_before", run_places_before, 2, {5, 11}, 0},
 };
 
 int main(int count, char **arguments) { return exec_main(count, arguments, tests, sizeof tests / sizeof *tests); }

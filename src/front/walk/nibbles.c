@@ -269,33 +269,123 @@ static struct ir_value *part(struct elaborator *e, struct ir_value *pairs, int n
     return reshape(e, half, packed);
 }
 
+/* ---- writing ---- */
+
+/* What is written: the place, its elements as the value has them, and which of them, or NULL: all. */
+struct writing {
+    struct elaborator *e;
+    const struct value *target;
+    struct ir_value *value, *mask;
+    int cache;
+    struct location at;
+};
+
+static struct ir_value *load_bytes(const struct writing *w, const struct place_value *bytes)
+{
+    return access_load(w->e, bytes, NULL, NULL, -1, w->at).run;
+}
+
+static void store_bytes(const struct writing *w, const struct place_value *bytes, struct ir_value *all,
+                        struct ir_value *mask)
+{
+    struct value whole = *w->target, where;
+    whole.place = bytes;
+    if (mask)
+        where = value_run(mask, w->at);
+    access_store(w->e, whole, value_run(all, w->at), mask ? &where : NULL, w->cache, w->at);
+}
+
+/* One half of each byte, the upper one where `which` is 1, with the other half as it is. */
+static void store_halves(const struct writing *w, const struct place_value *bytes, struct ir_value *which,
+                         struct ir_value *halves, struct ir_value *mask)
+{
+    struct elaborator *e = w->e;
+    struct ir_builder *b = &e->builder;
+    struct ir_value *old = load_bytes(w, bytes);
+    const struct ir_type *type = old->type;
+    struct ir_value *upper = ir_compare(b, IR_PREDICATE_NE, which, number(e, which->type, 0));
+    struct ir_value *rest = ir_binary(b, OP_AND, old, ir_select(b, upper, number(e, type, 15), number(e, type, 240)));
+    struct ir_value *half = ir_binary(b, OP_AND, halves, number(e, type, 15));
+    half = ir_select(b, upper, ir_binary(b, OP_SHL, half, number(e, type, 4)), half);
+    store_bytes(w, bytes, ir_binary(b, OP_OR, rest, half), mask);
+}
+
+/* Single elements.  Of an index tile two may be the halves of one byte: then the lower halves come first, and the upper
+ * ones are written into what is there behind that. */
+static void store_single(const struct writing *w, const struct place_value *bytes, bool gathers)
+{
+    struct ir_builder *b = &w->e->builder;
+    struct ir_value *which = stretch(w->e, w->target->place->odd, w->target->place);
+    for (int upper = 0; upper < 1 + gathers; upper++) {
+        struct ir_value *mask = w->mask;
+        if (gathers) {
+            mask = ir_compare(b, IR_PREDICATE_EQ, which, number(w->e, which->type, upper));
+            mask = w->mask ? ir_binary(b, OP_AND, mask, w->mask) : mask;
+        }
+        store_halves(w, bytes, which, w->value, mask);
+    }
+}
+
+/* A slice whose first element may be an upper half, or which has a mask: its even elements, then its odd ones. */
+static void store_by_halves(const struct writing *w)
+{
+    struct elaborator *e = w->e;
+    const struct place_value *place = w->target->place;
+    for (int odd = 0; odd < 2; odd++) {
+        struct place_value bytes;
+        struct view_value view;
+        place_bytes(place, odd, &bytes, &view);
+        const struct ir_type *packed = ir_type_tile(e->context, view.run->type->element, bytes.result_rank,
+                                                    bytes.extent);
+        const struct ir_type *truths = shape_like(e, packed, IR_BOOL);
+        struct ir_value *first = ir_broadcast(&e->builder, place->odd, packed->rank, packed->extent);
+        struct ir_value *which = odd ? ir_binary(&e->builder, OP_XOR, first, number(e, first->type, 1)) : first;
+        struct ir_value *halves = part(e, reshape(e, w->value, pair_type(e, packed, 2)), odd, packed), *mask = NULL;
+        if (w->mask)
+            mask = part(e, reshape(e, w->mask, pair_type(e, truths, 2)), odd, truths);
+        store_halves(w, &bytes, which, halves, mask);
+    }
+}
+
+/* A slice of whole bytes. */
+static void store_whole(const struct writing *w, const struct place_value *bytes, const struct ir_type *type)
+{
+    struct elaborator *e = w->e;
+    struct ir_builder *b = &e->builder;
+    const struct ir_type *packed = ir_type_tile(e->context, type->element, bytes->result_rank, bytes->extent);
+    struct ir_value *pairs = reshape(e, w->value, pair_type(e, packed, 2));
+    struct ir_value *low = ir_binary(b, OP_AND, part(e, pairs, 0, packed), number(e, packed, 15));
+    struct ir_value *high = ir_binary(b, OP_SHL, part(e, pairs, 1, packed), number(e, packed, 4));
+    store_bytes(w, bytes, ir_binary(b, OP_OR, low, high), NULL);
+}
+
 void nibbles_store(struct elaborator *e, const struct value *target, struct value v, const struct value *mask,
                    int cache, struct location at)
 {
     const struct place_value *place = target->place;
+    bool slice = place->place[place->rank - 1] > 0, whole = slice && place->starts_even && !mask, gathers = false;
+    const struct ast_parameter *parameter = place->view->parameter;
     struct place_value bytes;
     struct view_value view;
-    if (place->place[place->rank - 1] <= 0)
-        report_cut(e, place->view, at, "what is written is a slice of its last dimension, `k +: B`");
-    else if (!place->starts_even)
+    for (int d = 0; d < place->rank; d++)
+        gathers |= place->place[d] == IR_GATHER;
+    if (!whole && (!place->view->run->type->readable || (parameter && parameter->direction == DIRECTION_OUT))) {
         report_cut(e, place->view, at,
-                   "a slice that is written starts at an even number, as `2*i` is or `k` in steps of such");
-    else if (mask)
-        report_cut(e, place->view, at, "a store has no mask, which might leave one of them out");
-    else {
-        place_bytes(place, false, &bytes, &view);
-        const struct ir_type *type = ir_type_tile(e->context, view.run->type->element, place->result_rank,
-                                                  place->extent);
-        struct ir_value *all = convert_to_memory(e, v, type, place->origin, "the stored value");
-        if (!all)
-            return;
-        struct ir_builder *b = &e->builder;
-        const struct ir_type *packed = ir_type_tile(e->context, type->element, bytes.result_rank, bytes.extent);
-        struct ir_value *pairs = reshape(e, all, pair_type(e, packed, 2));
-        struct ir_value *low = ir_binary(b, OP_AND, part(e, pairs, 0, packed), number(e, packed, 15));
-        struct ir_value *high = ir_binary(b, OP_SHL, part(e, pairs, 1, packed), number(e, packed, 4));
-        struct value whole = *target;
-        whole.place = &bytes;
-        access_store(e, whole, value_run(ir_binary(b, OP_OR, low, high), at), NULL, cache, at);
+                   "a single element, a slice under a mask and one that may start at an odd number are written beside "
+                   "what is there, so the view is `inout`");
+        return;
     }
+    place_bytes(place, false, &bytes, &view);
+    const struct ir_type *type = ir_type_tile(e->context, view.run->type->element, place->result_rank, place->extent);
+    struct writing w = {e, target, convert_to_memory(e, v, type, place->origin, "the stored value"), NULL, cache, at};
+    if (mask)
+        w.mask = convert_to_type_from(e, *mask, shape_like(e, type, IR_BOOL), place->origin, true, "`mask`");
+    if (!w.value || (mask && !w.mask))
+        return;
+    if (whole)
+        store_whole(&w, &bytes, type);
+    else if (slice)
+        store_by_halves(&w);
+    else
+        store_single(&w, &bytes, gathers);
 }
