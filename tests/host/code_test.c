@@ -142,7 +142,7 @@ static int64_t value_of(struct world *w, const struct kernel_expression *e)
     case KERNEL_HOST_NEG: return narrow(w, -(wide)a);
     case KERNEL_HOST_ABS: return narrow(w, a < 0 ? -(wide)a : a);
     case KERNEL_HOST_SHL:
-        if (a != 0 && (b < 0 || b > 62))
+        if (a != 0 && (b < 0 || b > 63))
             w->overflow = true;
         return a == 0 || w->overflow ? 0 : narrow(w, (wide)a * ((wide)1 << b));
     case KERNEL_HOST_SHR: return b < 0 || b > 63 ? (a < 0 ? -1 : 0) : a >> b;

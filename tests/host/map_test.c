@@ -16,7 +16,7 @@ static int failures;
     } while (0)
 
 /* Fields of the structures in tile_rt.h, by number. */
-enum { KERNEL_TARGETS = 21, TARGET_VARIANTS = 5, VARIANT_PERSISTENT = 19, VARIANT_MAP_COUNT = 20, VARIANT_MAPS = 21 };
+enum { KERNEL_TARGETS = 24, TARGET_VARIANTS = 5, VARIANT_PERSISTENT = 20, VARIANT_MAP_COUNT = 21, VARIANT_MAPS = 22 };
 
 static LLVMValueRef field(LLVMValueRef structure, unsigned number)
 {
