@@ -67,7 +67,7 @@ cases() { # group
     for compiler in gcc clang; do
         command -v "$compiler" >/dev/null || continue
         found=1
-        "$compiler" -std=c99 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror -fPIC -O1 -shared \
+        "$compiler" -std=c99 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror -fPIC -O1 -shared -DTILE_RT_SHARED \
             "$SRCDIR"/runtime-stub/*.c -o "libtilert-$compiler.so" -ldl -lpthread -lm
         nm -D --defined-only "libtilert-$compiler.so" | sed 's/.* //; s/@.*//' | sort >symbols
         printf '%s\n' tile_last_cuda_error tile_last_error tile_rt_launch tile_rt_launch_ex \
