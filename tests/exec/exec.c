@@ -214,7 +214,11 @@ static void set_random(struct exec_case *c, enum exec_type type, unsigned char *
     static const double specials[] = {NAN, INFINITY, -INFINITY, -0.0, 0.0, 1.0};
     uint64_t r = next_random(c);
     if (low < high) {
-        write_int(type, at, low + (int64_t)(r % ((uint64_t)(high - low) + 1)));
+        int64_t number = low + (int64_t)(r % ((uint64_t)(high - low) + 1));
+        if (is_float(type))
+            write_value(type, at, (double)number);
+        else
+            write_int(type, at, number);
     } else if (type == EXEC_BOOL) {
         write_int(type, at, (int64_t)(r & 1));
     } else if (!is_float(type)) {

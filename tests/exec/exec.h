@@ -64,7 +64,7 @@ struct exec_test {
 int exec_main(int count, char **arguments, const struct exec_test *tests, int test_count);
 
 /* Tensors of a case, freed with it.  Inputs hold random values (floats: in -4 … 4, multiples of 1/64; integers: any
- * bits, or in [low, high]); outputs poison.  Last stride 1, except for exec_strided. */
+ * bits), those of exec_range whole numbers in [low, high]; outputs poison.  Last stride 1, except for exec_strided. */
 struct exec_tensor *exec_input(struct exec_case *c, enum exec_type type, int rank, const int64_t *extent);
 struct exec_tensor *exec_range(struct exec_case *c, enum exec_type type, int rank, const int64_t *extent, int64_t low,
                                int64_t high);

@@ -287,6 +287,36 @@ EIGHTHS(f8e4m3, eighths_f8e4m3, f8e4m3, F8E4M3)
 EIGHTHS(f8e5m2, eighths_f8e5m2, f8e5m2, F8E5M2)
 EIGHTHS(promoted, promoted, f8e4m3, F8E4M3)
 
+/* Any numbers: what those 14 bits lose is a part of all that was added up. */
+static void check_rounded(struct exec_case *c, const struct factors *f, const struct exec_tensor *r, int64_t n,
+                          int64_t k)
+{
+    for (int64_t i = 0; i < r->elements; i++) {
+        double sum = 0.0, size = 0.0;
+        for (int64_t l = 0; l < k; l++) {
+            double one = exec_before(f->a, i / n * k + l) * exec_before(f->b, i % n * k + l);
+            sum += one;
+            size += fabs(one);
+        }
+        exec_expect(c, r, i, sum, ldexp(size, -13) / (1.0 + fabs(sum)));
+    }
+}
+#define ANY_EIGHTHS(name, kernel, type, TYPE)                         \
+    static void run_##name(struct exec_case *c)                       \
+    {                                                                 \
+        EXTENTS;                                                      \
+        struct factors f = make(c, EXEC_##TYPE, m, n, k, 1);          \
+        struct exec_tensor *r = exec_output(c, EXEC_F32, TWO(m, n));  \
+        BOUND(type, va, f.a);                                         \
+        BOUND(type, vb, f.b);                                         \
+        BOUND(f32, vr, r);                                            \
+        exec_called(c, rewritten_##kernel(c->stream, &va, &vb, &vr)); \
+        check_rounded(c, &f, r, n, k);                                \
+    }
+ANY_EIGHTHS(any_f8e4m3, eighths_f8e4m3, f8e4m3, F8E4M3)
+ANY_EIGHTHS(any_f8e5m2, eighths_f8e5m2, f8e5m2, F8E5M2)
+ANY_EIGHTHS(any_promoted, promoted, f8e4m3, F8E4M3)
+
 /* Blocks of 64 along k are read backwards, and the last one twice. */
 static void run_gathered(struct exec_case *c)
 {
@@ -336,6 +366,9 @@ static const struct exec_test tests[] = {
     {"f8e4m3", run_f8e4m3, 3, {50, 40, 70}, 0},
     {"f8e5m2", run_f8e5m2, 3, {50, 40, 70}, 0},
     {"promoted", run_promoted, 3, {50, 40, 300}, 0},
+    {"any_f8e4m3", run_any_f8e4m3, 3, {150, 70, 520}, 0},
+    {"any_f8e5m2", run_any_f8e5m2, 3, {50, 140, 520}, 0},
+    {"any_promoted", run_any_promoted, 3, {50, 40, 520}, 0},
     {"gathered", run_gathered, 3, {150, 70, 200}, 0},
     {"mixed", run_mixed, 3, {50, 40, 70}, 0},
 };
