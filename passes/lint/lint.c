@@ -3,14 +3,17 @@
 
 #include "ir/facts/inside.h"
 
-void lint_function(const struct ir_function *function, struct diagnostics *diagnostics, const char *instance,
-                   const char *const *grid)
+void lint_variant(const struct kernel_entry *entry, const struct kernel_variant *variant,
+                  struct diagnostics *diagnostics)
 {
-    struct lint lint = {
-        .arena = arena_create(), .diagnostics = diagnostics, .instance = instance, .grid = grid, .ranges = NULL};
-    lint.ranges = ranges_analyse(function, lint.arena);
-    lint.inside = inside_analyse(function, lint.ranges, lint.arena);
-    lint_padding(&lint, function);
-    lint_stores(&lint, function);
+    struct lint lint = {.arena = arena_create(),
+                        .diagnostics = diagnostics,
+                        .entry = entry,
+                        .variant = variant,
+                        .instance = entry->variants.count > 1 ? variant->label : NULL};
+    lint.ranges = ranges_analyse(variant->function, lint.arena);
+    lint.inside = inside_analyse(variant->function, lint.ranges, lint.arena);
+    lint_padding(&lint, variant->function);
+    lint_stores(&lint, variant->function);
     arena_destroy(lint.arena);
 }

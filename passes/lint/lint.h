@@ -4,18 +4,20 @@
 #define TILECC_LINT_H
 #include "base/base.h"
 #include "ir/ir.h"
+#include "ir/kernel.h"
 
 struct lint {
     struct arena *arena; /* emptied after the function */
     struct diagnostics *diagnostics;
-    const char *instance;        /* what warnings call the function, or NULL */
-    const char *const *grid;     /* names of its dimensions, or NULL */
-    const struct ranges *ranges; /* of the function, and what they prove of places */
+    const struct kernel_entry *entry;
+    const struct kernel_variant *variant; /* whose function it is */
+    const char *instance;                 /* what warnings call the function, or NULL */
+    const struct ranges *ranges;          /* of the function, and what they prove of places */
     const struct inside *inside;
 };
-/* All of them. */
-void lint_function(const struct ir_function *function, struct diagnostics *diagnostics, const char *instance,
-                   const char *const *grid);
+/* All of them, in the variant's function. */
+void lint_variant(const struct kernel_entry *entry, const struct kernel_variant *variant,
+                  struct diagnostics *diagnostics);
 
 /* Reductions over what a place has outside of its view, where that is not neutral. */
 void lint_padding(const struct lint *lint, const struct ir_function *function);

@@ -6,6 +6,7 @@
  * The lint looks only at views whose stores are all of this form and under no condition: an author who wrote an `if`, a
  * mask, an atomic or a sub-view knew more than can be seen here.  A store of one value by all instances is no mistake. */
 #include "ir/facts/inside.h"
+#include "ir/kernel_facts.h"
 #include "ir/query.h"
 #include "passes/lint/lint.h"
 
@@ -21,6 +22,9 @@ struct store {
     const struct ir_operation *op;
     struct form form[IR_MAX_RANK]; /* by dimension of the argument */
     const struct ir_value *value;
+    /* Where an index is the variable of a loop and something else: the loop, and that with the width of the place. */
+    const struct ir_operation *loop[IR_MAX_RANK];
+    struct form beside[IR_MAX_RANK];
 };
 struct stores {
     const struct lint *lint;
@@ -29,7 +33,8 @@ struct stores {
     struct store list[MOST_STORES];
     int count;
     const struct ir_value *view; /* the argument */
-    bool odd;                    /* something about the view's stores is not of the form */
+    bool odd;                    /* a store of the view has a condition, or the like */
+    bool unformed;               /* an index of one is not of the form */
 };
 
 /* ---- what instances have in common ---- */
@@ -157,6 +162,25 @@ static struct form form_of(struct stores *s, const struct ir_value *value)
     return (struct form){.width = 1, .same = true, .known = !varies(s, value, -1)};
 }
 
+/* variable + something, NULL: none such. */
+static const struct ir_operation *loop_of(struct stores *s, const struct ir_value *index, struct form *beside)
+{
+    const struct ir_operation *op = index->definition;
+    *beside = number(0);
+    if (!op)
+        return index->index == 0 && index->block->parent && index->block->parent->opcode == OP_FOR
+                   ? index->block->parent
+                   : NULL;
+    for (int i = 0; op->opcode == OP_ADD && i < 2; i++) {
+        const struct ir_operation *loop = loop_of(s, op->operands[i], beside);
+        if (loop) {
+            *beside = add(*beside, form_of(s, op->operands[1 - i]), 1);
+            return loop;
+        }
+    }
+    return NULL;
+}
+
 /* base + iota: consecutive elements. */
 static bool gathered_form(struct stores *s, const struct ir_value *tile, struct form *form)
 {
@@ -229,6 +253,8 @@ static void collect(struct ir_operation *op, void *context)
         else if (access.place[d] != IR_GATHER) {
             *form = form_of(s, access.index[d]);
             form->width += access.place[d] > 0 ? access.place[d] - 1 : 0;
+            store->loop[d] = loop_of(s, access.index[d], &store->beside[d]);
+            store->beside[d].width += access.place[d] > 0 ? access.place[d] - 1 : 0;
         }
         bool is_loop = !form->known && access.place[d] != IR_GATHER && access.index[d]->block->parent &&
                        !access.index[d]->definition && access.index[d]->index == 0;
@@ -238,16 +264,13 @@ static void collect(struct ir_operation *op, void *context)
                            !varies(s, loop->operands[1], -1) && !varies(s, loop->operands[2], -1);
             *form = (struct form){.width = INT64_MAX, .same = true, .known = uniform};
         }
-        s->odd = s->odd || !form->known;
+        s->unformed = s->unformed || !form->known;
     }
 }
 
 /* ---- mistakes ---- */
 
-static const char *grid_name(const struct stores *s, int g)
-{
-    return s->lint->grid ? s->lint->grid[g] : arena_printf(s->lint->arena, "grid name %d", g);
-}
+static const char *grid_name(const struct stores *s, int g) { return s->lint->entry->grid_names.data[g]; }
 
 static struct diagnostic *report(const struct stores *s, enum diagnostic_code code, const struct ir_operation *op,
                                  const char *text)
@@ -368,6 +391,109 @@ static int dimension_of(const struct stores *s, int g, int64_t *step)
     return dimension;
 }
 
+/* That two extents are the same, as those of one name are. */
+static bool is_agreement(const struct ir_value *condition)
+{
+    const struct ir_operation *op = condition->definition;
+    return op && op->opcode == OP_COMPARE && ir_number(op, IR_ATTRIBUTE_PREDICATE, 0) == IR_PREDICATE_EQ &&
+           op->operands[0]->definition && op->operands[0]->definition->opcode == OP_EXTENT &&
+           op->operands[1]->definition && op->operands[1]->definition->opcode == OP_EXTENT;
+}
+
+/* Whether a condition says more of an extent of that class than that it is another's. */
+static bool asks_extent(const struct stores *s, const struct ir_value *value, int class)
+{
+    const struct ir_operation *op = value->definition;
+    if (!op)
+        return false;
+    if (op->opcode == OP_EXTENT) {
+        const struct ir_value *view = op->operands[0];
+        bool is_argument = !view->definition && !view->block->parent && view->index < s->function->facts.count;
+        return is_argument &&
+               s->function->facts.data[view->index].extent_class[ir_number(op, IR_ATTRIBUTE_DIMENSION, 0)] == class;
+    }
+    for (int i = 0; i < op->operand_count; i++)
+        if (asks_extent(s, op->operands[i], class))
+            return true;
+    return false;
+}
+
+/* n / by instances that each store `by` elements, where nobody says that `by` divides n. */
+static bool leaves_rest(const struct stores *s, int g, int d, int64_t step)
+{
+    int64_t by;
+    int class = kernel_rounded_down(s->lint->entry, s->lint->variant, g, &by);
+    const struct ir_argument_fact *fact = &s->function->facts.data[s->view->index];
+    if (!class || class != fact->extent_class[d] || by != step)
+        return false;
+    for (const struct ir_operation *op = s->function->body->first; op; op = op->next)
+        if (op->opcode == OP_ASSUME && !is_agreement(op->operands[0]) && asks_extent(s, op->operands[0], class))
+            return false;
+    return true;
+}
+
+static void check_rest(struct stores *s, int g)
+{
+    int64_t step;
+    int d = dimension_of(s, g, &step);
+    if (d < 0 || !leaves_rest(s, g, d, step))
+        return;
+    const struct store *first = &s->list[0];
+    struct diagnostic *diagnostic = report(
+        s, DIAGNOSTIC_W1013, first->op,
+        arena_printf(s->lint->arena, "no instance stores the last elements of `%s` along dimension %d", s->view->name,
+                     d));
+    diag_note(
+        s->lint->diagnostics, diagnostic, first->op->at,
+        "the grid counts n / %lld instances, rounded down: count `cdiv(n, %lld)`, or say `requires(n %% %lld == 0)`",
+        (long long)step, (long long)step, (long long)step);
+}
+
+/* The step of a loop along which all stores of the view move, in that dimension, from a start and by so much that the
+ * elements between two of its turns are nobody else's; 0: there is none. */
+static int64_t common_step(struct stores *s, int d)
+{
+    const struct ir_operation *loop = s->list[0].loop[d];
+    int64_t step;
+    if (!loop || ir_number(loop, IR_ATTRIBUTE_MULTIPLY, 0) || varies(s, loop->operands[0], -1) ||
+        !ir_constant_integer(loop->operands[2], &step) || step < 2 || step > MOST_STEP)
+        return 0;
+    for (int i = 0; i < s->count; i++) {
+        const struct form *beside = &s->list[i].beside[d];
+        if (s->list[i].loop[d] != loop || !beside->known || (beside->same && s->count > 1))
+            return 0;
+        for (int g = 0; g < IR_MAX_RANK; g++)
+            if (beside->moves[g] % step)
+                return 0;
+    }
+    return step;
+}
+
+static void check_steps(struct stores *s)
+{
+    for (int d = 0; d < s->view->type->rank && !s->view->type->readable; d++) {
+        int64_t step = common_step(s, d);
+        bool *stored = ARENA_ARRAY(s->lint->arena, bool, step + 1);
+        int64_t left = step;
+        for (int i = 0; i < s->count && step; i++)
+            for (int64_t t = 0; t < int64_min(s->list[i].beside[d].width, step); t++) {
+                int64_t at = ((s->list[i].beside[d].offset + t) % step + step) % step;
+                left -= !stored[at];
+                stored[at] = true;
+            }
+        if (left == 0)
+            continue;
+        const struct store *first = &s->list[0];
+        struct diagnostic *diagnostic = report(
+            s, DIAGNOSTIC_W1013, first->op,
+            arena_printf(s->lint->arena, "elements of `%s` along dimension %d lie between those that the loop stores",
+                         s->view->name, d));
+        diag_note(s->lint->diagnostics, diagnostic, first->loop[d]->at,
+                  "the loop goes on by %lld, and of so many elements %lld %s stored", (long long)step,
+                  (long long)(step - left), step - left == 1 ? "is" : "are");
+    }
+}
+
 /* Whether the stores of one instance and of those beside it leave out an element, modulo the step. */
 static bool has_gap(const struct stores *s, int d, int64_t step)
 {
@@ -452,11 +578,14 @@ void lint_stores(const struct lint *lint, const struct ir_function *function)
         if (s->view->type->kind != IR_VIEW || !s->view->type->writable)
             continue;
         s->count = 0;
-        s->odd = false;
+        s->odd = s->unformed = false;
         ir_walk(function->body, collect, s);
-        for (int g = 0; g < function->grid_rank && s->count && !s->odd; g++) {
+        if (s->count && !s->odd)
+            check_steps(s);
+        for (int g = 0; g < function->grid_rank && s->count && !s->odd && !s->unformed; g++) {
             check_overlap(s, g);
             check_cover(s, g);
+            check_rest(s, g);
         }
     }
 }

@@ -265,8 +265,7 @@ static void lint_module(struct compilation *compilation)
     for (int i = 0; i < compilation->module->entries.count; i++) {
         const struct kernel_entry *entry = &compilation->module->entries.data[i];
         for (int k = 0; k < entry->variants.count; k++)
-            lint_function(entry->variants.data[k].function, compilation->diagnostics,
-                          entry->variants.count > 1 ? entry->variants.data[k].label : NULL, entry->grid_names.data);
+            lint_variant(entry, &entry->variants.data[k], compilation->diagnostics);
     }
 }
 

@@ -134,16 +134,44 @@ static void add_memory(struct kernel_call *k, int number, const struct tensor *f
     memory->data = (void *)(((uintptr_t)memory->data + 63) / 64 * 64);
     if (!from)
         memory->written = arena_alloc(k->t->arena, memory->size + 1);
-    for (int64_t i = 0; from && i < elements; i++) {
+    for (int64_t i = 0; from && i < from->count; i++) {
         double v = tensor_round(p->element, from->data[i]);
         uint64_t bits = ir_is_float(p->element) ? ir_double_to_bits(p->element, v)
                         : v >= 0x1p63           ? (uint64_t)v
                                                 : ir_int_to_bits(p->element, (int64_t)v);
-        memcpy((char *)memory->data + (size_t)i * width, &bits, width);
+        unsigned char *byte = (unsigned char *)memory->data + i / 2;
+        if (p->nibbles)
+            *byte = (unsigned char)(i % 2 ? *byte | bits << 4 : bits & 15);
+        else
+            memcpy((char *)memory->data + (size_t)i * width, &bits, width);
     }
     k->memory_of[number] = k->memory_count++;
     argument->data = memory->data;
     argument->present = true;
+}
+
+/* Elements of 4 bits: what C passes has half the last extent.  NULL, or why that cannot be. */
+static const char *halve(struct kernel_call *k, int number, const struct tensor *from)
+{
+    const struct kernel_parameter *p = &k->entry->parameters.data[number];
+    int64_t *last = &k->arguments[number].extent[p->rank - 1];
+    bool is_signed = ir_is_signed(p->element);
+    for (int64_t i = 0; from && i < from->count; i++)
+        if (!(from->data[i] >= (is_signed ? -8 : 0) && from->data[i] <= (is_signed ? 7 : 15)))
+            return arena_printf(k->t->arena, "`%s` is given %g, which is no %s", p->name, from->data[i],
+                                is_signed ? "i4" : "u4");
+    if (*last % 2)
+        return arena_printf(k->t->arena, "elements of 4 bits lie two a byte, and the last extent of `%s` is %lld",
+                            p->name, (long long)*last);
+    *last /= 2;
+    return NULL;
+}
+
+/* Element number i of a byte's two. */
+static int64_t half_of(unsigned char byte, int64_t i, bool is_signed)
+{
+    int half = byte >> 4 * (i % 2) & 15;
+    return is_signed && half > 7 ? half - 16 : half;
 }
 
 static bool set_view(struct kernel_call *k, int number)
@@ -158,6 +186,11 @@ static bool set_view(struct kernel_call *k, int number)
         return false;
     }
     memcpy(k->arguments[number].extent, v->tensor->extent, sizeof *v->tensor->extent * (size_t)p->rank);
+    const char *problem = p->nibbles ? halve(k, number, v->tensor) : NULL;
+    if (problem) {
+        test_stop(k->t, k->call->at, "%s", problem);
+        return false;
+    }
     add_memory(k, number, v->tensor);
     return true;
 }
@@ -198,6 +231,9 @@ static const char *make_outputs(struct kernel_call *k, struct host_call *host)
             if (k->arguments[i].extent[d] < 0 || k->arguments[i].extent[d] > 1 << 26)
                 return problem ? problem : "what it writes is too large for a test";
         }
+        const char *odd = p->nibbles ? halve(k, i, NULL) : NULL;
+        if (odd)
+            return odd;
         add_memory(k, i, NULL);
     }
     return host_bind(k->t->arena, host);
@@ -232,8 +268,8 @@ static int list_arguments(struct kernel_call *k, const struct host_call *host, s
         memcpy(to->extent, from->extent, sizeof from->extent);
         memcpy(to->stride, from->stride, sizeof from->stride);
         for (int d = 0; p->kind == KERNEL_VIEW && !from->present && d < p->rank; d++)
-            if (p->extent[d])
-                host_evaluate(host, p->extent[d], &to->extent[d]);
+            if (p->extent[d] && host_evaluate(host, p->extent[d], &to->extent[d]))
+                to->extent[d] = int64_max(to->extent[d], 0);
     }
     return count;
 }
@@ -306,16 +342,22 @@ static struct tensor *result_of(struct kernel_call *k, int number)
     const struct kernel_parameter *p = &k->entry->parameters.data[number];
     const struct interp_memory *memory = &k->memories[k->memory_of[number]];
     size_t width = (size_t)ir_element_info[p->element].bits / 8;
-    struct tensor *x = tensor_make(k->t->arena, p->element, p->rank, k->arguments[number].extent);
+    int64_t extent[IR_MAX_RANK];
+    for (int d = 0; d < p->rank; d++)
+        extent[d] = kernel_elements(p, d, k->arguments[number].extent[d]);
+    struct tensor *x = tensor_make(k->t->arena, p->element, p->rank, extent);
     bool *unwritten = ARENA_ARRAY(k->t->arena, bool, x->count + 1), any = false;
     x->typed = true;
     for (int64_t i = 0; i < x->count; i++) {
         uint64_t bits = 0;
-        memcpy(&bits, (const char *)memory->data + (size_t)i * width, width);
+        size_t at = p->nibbles ? (size_t)i / 2 : (size_t)i * width;
+        memcpy(&bits, (const char *)memory->data + at, width);
+        if (p->nibbles)
+            bits = ir_int_to_bits(p->element, half_of((unsigned char)bits, i, ir_is_signed(p->element)));
         x->data[i] = ir_is_float(p->element) ? ir_bits_to_double(p->element, bits)
                      : p->element == IR_U64  ? (double)bits
                                              : (double)ir_bits_to_int(p->element, bits);
-        unwritten[i] = memory->written && !memory->written[(size_t)i * width];
+        unwritten[i] = memory->written && !memory->written[at];
         any = any || unwritten[i];
         if (unwritten[i])
             x->data[i] = NAN;

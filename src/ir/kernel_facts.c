@@ -142,6 +142,19 @@ static int covered_class(const struct kernel_entry *entry, const struct kernel_v
     return offset == 0 ? class : 0;
 }
 
+int kernel_rounded_down(const struct kernel_entry *entry, const struct kernel_variant *variant, int dimension,
+                        int64_t *by)
+{
+    const struct kernel_expression *x = variant->grid[dimension];
+    int64_t offset;
+    if (!x || x->op != KERNEL_HOST_DIV)
+        return 0;
+    struct interval divisor = interval_of(entry, variant, x->operand[1]);
+    int class = class_of_expression(entry, x->operand[0], &offset);
+    *by = divisor.low;
+    return divisor.low == divisor.high && divisor.low > 1 && offset == 0 ? class : 0;
+}
+
 void kernel_note_facts(const struct kernel_entry *entry, const struct kernel_variant *variant)
 {
     struct ir_function *function = variant->function;

@@ -6,4 +6,8 @@
 
 /* Fills grid_limit, grid_class, grid_step of the variant's function and extent_class of its arguments' facts. */
 void kernel_note_facts(const struct kernel_entry *entry, const struct kernel_variant *variant);
+/* The class of the extent n where a grid dimension is n / by, which leaves out the last elements of an n that is no multiple;
+ * 0: the dimension is none such. */
+int kernel_rounded_down(const struct kernel_entry *entry, const struct kernel_variant *variant, int dimension,
+                        int64_t *by);
 #endif

@@ -40,6 +40,27 @@ tests() {
     run --separate-stderr "$TILECC" test "$@" t.tile
 }
 
+@test "views of 4-bit elements are tensors of elements" {
+    cat >fours.tile <<'TILE'
+kernel fours(x: in i4[M, N], y: out u4[M, N], z: out i8[M, N]) grid(m: M)
+{
+    y[m, 0 +: 8] = u8(x[m, 0 +: 8] + 8);
+    z[m, 0 +: 8] = x[m, 0 +: 8];
+}
+test "fours" {
+    let x = [[-8, 7, 0, -1, 3, 2], [1, -2, 3, -4, 5, -6]];
+    let y, z = fours(x);
+    expect(y, x + 8);
+    expect(z, x);
+}
+TILE
+    "$TILECC" test fours.tile
+    echo 'test "too large" { let y, z = fours([[8, 0]]); } test "odd" { let y, z = fours([[1, 2, 3]]); }' >>fours.tile
+    ! "$TILECC" test fours.tile 2>log
+    grep -qF '`x` is given 8, which is no i4' log
+    grep -qF 'two a byte, and the last extent of `x` is 3' log
+}
+
 @test "kernels against references, by position and by name, of several types" {
     tests <<'TILE'
 test "saxpy" {

@@ -129,6 +129,20 @@ overlap~$V grid(m: cdiv(N, 64))~ y[m*64 +: 128] = x[m*64 +: 128];
 uncovered~$V grid(m: cdiv(N, 64))~ y[m*64 +: 32] = x[m*64 +: 32];
 uncovered~$V grid(m: cdiv(N, 128))~ y[m*64 +: 64] = x[m*64 +: 64];
 uncovered~$V grid(m: (N + 127)/128)~ y[m*64 +: 64] = x[m*64 +: 64];
+uncovered~$T grid(m: M)~ for j in 0..N step 64 { y[m, j +: 32] = x[m, j +: 32]; }
+uncovered~$V grid(m: cdiv(N, 64))~ for j in 0..64 step 2 { y[m*64 + j] = x[m*64 + j]; }
+uncovered~$T grid(n: N)~ for i in 0..M step 4 { y[i, n] = x[i, n]; y[i + 1, n] = 0.0; y[i + 3, n] = 1.0; }
+right~$T grid(n: N)~ for i in 0..M step 4 { y[i, n] = x[i, n]; y[i + 1 +: 3, n] = x[i + 1 +: 3, n]; }
+right~$T grid(m: M)~ for j in 0..N step 64 { y[m, j +: 32] = x[m, j +: 32]; y[m, j + 32 +: 32] = -x[m, j +: 32]; }
+right~$V grid(m: 4)~ for j in 0..N step 4 { y[j + m] = x[j + m]; }
+right~$V grid(m: 4)~ for j in m..N step 4 { y[j] = x[j]; }
+right~(x: in f32[N], y: inout f32[N]) grid(m: 1)~ for j in 0..N step 2 { y[j] = x[j]; }
+uncovered~$V grid(m: N / 64)~ y[m*64 +: 64] = x[m*64 +: 64];
+uncovered~$T grid(m: M / 16, n: cdiv(N, 64)) requires(N % 64 == 0)~ y[m*16 +: 16, n*64 +: 64] = x[m*16 +: 16, n*64 +: 64];
+right~$V grid(m: N / 64) requires(N % 64 == 0)~ y[m*64 +: 64] = x[m*64 +: 64];
+right~$V grid(m: N / 64) requires(N % 128 == 0)~ y[m*64 +: 64] = x[m*64 +: 64];
+right~(x: in f32[N], y: out f32[N], g: in f32[G]) grid(m: N / 64) requires(N == 64*G)~ y[m*64 +: 64] = x[m*64 +: 64] * g[m];
+right~$V grid(m: N / 64)~ if (m >= 0) { y[m*64 +: 64] = x[m*64 +: 64]; }
 idle-instances~$V grid(m: cdiv(N, 32))~ y[m*64 +: 64] = x[m*64 +: 64];
 overlap~(x: in f32[N], y: out f32[1]) grid(m: cdiv(N, 64))~ y[0] = sum(x[m*64 +: 64]);
 overlap~(x: in f32[M, 64], y: out f32[64]) grid(m: M)~ y[:] = x[m, :];

@@ -68,3 +68,20 @@ names() { awk -v kind="$1" '$1 == kind { print $2 }' "$WORK/list"; }
     CC="$AARCH64_CC -static" "$SRCDIR/tests/lang/make-manual" "$WORK/arm" cpu --host-target=aarch64-linux
     qemu-aarch64 "$WORK/arm/manual"
 }
+
+@test "the programs of tests/lang/run give the same in the interpreter" {
+    cd "$BATS_TEST_TMPDIR"
+    bad=0 count=0 skipped=0
+    for file in "$SRCDIR"/tests/lang/run/*.tile; do
+        status=0
+        python3 "$SRCDIR/tests/lang/as-test.py" "$file" >t.tile || status=$?
+        if [ $status = 3 ]; then
+            skipped=$((skipped + 1))
+        elif [ $status != 0 ] || ! "$TILECC" test t.tile >log 2>&1; then
+            echo "$file"; head -5 log; bad=1
+        fi
+        count=$((count + 1))
+    done
+    echo "$count programs, $skipped have numbers that no f64 holds"
+    [ $bad = 0 ] && [ $count -ge 150 ] && [ $((skipped * 20)) -le $count ]
+}
