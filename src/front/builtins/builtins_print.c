@@ -5,6 +5,7 @@
  *
  *     print("x {}", x)        at = atomic_add(used, words)        (once an instance)
  *                             if (at + words <= room) { store(record + at, number, grid…, x as u64…) } */
+#include "base/plant.h"
 #include "front/builtins/builtins.h"
 
 #include <ctype.h>
@@ -238,7 +239,7 @@ static void write_if_there_is_room(struct elaborator *e, const struct kernel_pri
     int64_t words = 1 + e->function->grid_rank;
     for (int i = 0; i < print->count; i++)
         words += bits[i]->type->rank ? ir_type_elements(bits[i]->type) : 1;
-    struct ir_value *size = ir_constant_int(&e->builder, word, words);
+    struct ir_value *size = ir_constant_int(&e->builder, word, words - PLANTED(front_print_takes_less_room));
     struct ir_value *operands[2] = {at_word(e, e->report, KERNEL_REPORT_USED), size};
     struct ir_operation *take = ir_build(&e->builder, OP_POINTER_ATOMIC, 2, operands, 1, &word);
     ir_set_number(take, IR_ATTRIBUTE_ACTION, IR_ACTION_ADD);

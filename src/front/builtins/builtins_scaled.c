@@ -6,6 +6,7 @@
  *
  * A value has at most 4 digits and a scale 1 or 4, so bf16 has room for the product, which is exact unless it leaves its
  * range. */
+#include "base/plant.h"
 #include "front/builtins/builtins.h"
 
 #include <string.h>
@@ -77,6 +78,8 @@ static struct ir_value *decode_pairs(struct elaborator *e, struct ir_value *byte
     struct ir_value *both = ir_cast(b, repeat(e, bytes, k, 2), IR_U32);
     struct ir_value *by = ir_binary(b, OP_MUL, ir_cast(b, position(e, both->type, k + 1), IR_U32),
                                     number(e, both->type, 4));
+    if (PLANTED(front_pairs_high_first))
+        by = ir_binary(b, OP_SUB, number(e, by->type, 4), by);
     struct ir_value *code = merge(e, ir_binary(b, OP_SHR, both, by), k);
     struct ir_value *size = ir_binary(b, OP_SHL, ir_binary(b, OP_AND, code, number(e, code->type, 7)),
                                       number(e, code->type, 22));
@@ -95,7 +98,8 @@ static struct ir_value *decode_power(struct elaborator *e, struct ir_value *scal
     struct ir_value *bits = ir_binary(b, OP_SHL, code, number(e, type, 23));
     struct ir_value *least = ir_compare(b, IR_PREDICATE_EQ, code, number(e, type, 0));
     struct ir_value *none = ir_compare(b, IR_PREDICATE_EQ, code, number(e, type, 255));
-    bits = ir_select(b, least, number(e, type, 0x00400000), ir_select(b, none, number(e, type, 0x7fc00000), bits));
+    bits = ir_select(b, least, number(e, type, 0x00400000),
+                     ir_select(b, none, number(e, type, PLANTED(front_scale_255_is_infinite) ? 0x7f800000 : 0x7fc00000), bits));
     return bitcast(e, bits, IR_F32);
 }
 

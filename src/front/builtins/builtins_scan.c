@@ -1,4 +1,5 @@
 /* Scans: running sums, products and extremes, and functions of the source over tuples. */
+#include "base/plant.h"
 #include "front/builtins/builtins_reduce.h"
 
 #include <math.h>
@@ -45,6 +46,8 @@ static struct ir_value *neutral(struct elaborator *e, int kind, const struct ir_
         return ir_is_float(type->element) ? ir_constant_float(&e->builder, type, number)
                                           : ir_constant_int(&e->builder, type, (int64_t)number);
     }
+    if (PLANTED(front_scan_starts_at_zero))
+        return ir_constant_bits(&e->builder, type, 0);
     struct value limit = value_limit(type->element, kind == IR_REDUCE_MIN, e->builder.at);
     return convert_to_type(e, limit, type, false, "the first element of a scan");
 }

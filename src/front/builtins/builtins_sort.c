@@ -1,4 +1,5 @@
 /* Sorting along an axis: lines in order, their positions, and the first so many of them.  Counting. */
+#include "base/plant.h"
 #include "front/builtins/builtins.h"
 
 #include <string.h>
@@ -112,7 +113,8 @@ static bool leave_out(struct elaborator *e, struct call *call, struct ir_value *
         bool narrow = ir_element_info[(*run)->type->element].bits < 32;
         *run = ir_cast(&e->builder, *run, narrow ? IR_I32 : IR_I64);
     }
-    *run = ir_select(&e->builder, mask.run, *run, ir_constant_int(&e->builder, (*run)->type, -1));
+    *run = ir_select(&e->builder, mask.run, *run,
+                     ir_constant_int(&e->builder, (*run)->type, PLANTED(front_masked_out_is_a_bin) ? 0 : -1));
     return true;
 }
 

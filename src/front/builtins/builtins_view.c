@@ -2,6 +2,7 @@
  * all three are make_view, over the view or pointer behind it.  What splitting and merging need is looked up in the IR
  * that the instance has so far: its types and marks, and operations assume, which `requires`, declared extents and
  * `assume` leave there. */
+#include "base/plant.h"
 #include "front/builtins/builtins.h"
 
 #include <limits.h>
@@ -518,7 +519,8 @@ struct value build_view(struct elaborator *e, struct call *call, int detail)
     } else { /* rows without gaps */
         shape.stride[shape.rank - 1] = constant(e, 1);
         for (int d = shape.rank - 2; d >= 0; d--)
-            shape.stride[d] = product(e, shape.extent[d + 1], shape.stride[d + 1]);
+            shape.stride[d] = product(e, shape.extent[PLANTED(front_made_rows_of_other_length) ? d : d + 1],
+                                      shape.stride[d + 1]);
     }
     check_made_view(e, p.run, shape.rank, shape.extent, shape.stride, front_source(e, call->expression), call->at);
     const struct ir_type *pointer = p.run->type;

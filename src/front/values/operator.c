@@ -1,4 +1,5 @@
 /* Operators on values of every kind: constants fold, host trees grow, IR values become operations. */
+#include "base/plant.h"
 #include "front/values/elaborate.h"
 
 #include <string.h>
@@ -290,7 +291,7 @@ static struct value binary_tuples(struct elaborator *e, enum ast_operator operat
     if ((operation != OPERATOR_EQUAL && operation != OPERATOR_NOT_EQUAL) || a.list.count != b.list.count)
         return refuse(e, operation, a, b, at);
     struct value all = value_bool(true, at);
-    for (int i = 0; i < a.list.count; i++) {
+    for (int i = 0; i < (PLANTED(front_structs_equal_by_first) ? 1 : a.list.count); i++) {
         struct value same = operate_binary(e, OPERATOR_EQUAL, a.list.data[i], b.list.data[i], at);
         all = operate_binary(e, OPERATOR_AND, all, same, at);
     }

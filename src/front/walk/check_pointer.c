@@ -4,6 +4,7 @@
  *     store(p + t, v, mask = m)
  * is checked by   all(not m or (t >= -(front / size) and t < behind / size))   unless both are 0, and stores only where that
  * is so: the instance goes on.  Pointers that come from memory, or from where several may, are not checked. */
+#include "base/plant.h"
 #include "front/walk/control.h"
 
 struct reach {
@@ -77,7 +78,10 @@ static struct ir_value *are_inside(struct elaborator *e, const struct reach *rea
                                         index_number(e, 0));
     front = ir_broadcast(&e->builder, ir_unary(&e->builder, OP_NEG, front), shape->rank, shape->extent);
     behind = ir_broadcast(&e->builder, behind, shape->rank, shape->extent);
-    struct ir_value *good = ir_binary(&e->builder, OP_AND, ir_compare(&e->builder, IR_PREDICATE_GE, first, front),
+    struct ir_value *good = ir_binary(&e->builder, OP_AND,
+                                      PLANTED(checks_forget_front)
+                                          ? ir_compare(&e->builder, IR_PREDICATE_EQ, first, first)
+                                          : ir_compare(&e->builder, IR_PREDICATE_GE, first, front),
                                       ir_compare(&e->builder, IR_PREDICATE_LT, last, behind));
     known = ir_broadcast(&e->builder, ir_unary(&e->builder, OP_NOT, known), shape->rank, shape->extent);
     return ir_binary(&e->builder, OP_OR, known, good);

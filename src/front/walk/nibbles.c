@@ -5,6 +5,7 @@
  *
  * A slice that may start with the upper half of a byte reads each half of its pairs from a load of its own, the second
  * one a byte further on where the start is odd. */
+#include "base/plant.h"
 #include "front/walk/walk.h"
 #include "ir/facts/analysis.h"
 
@@ -85,7 +86,7 @@ bool nibbles_place(struct elaborator *e, struct place_value *place, struct locat
     if (place->place[last] > 0 && place->result_rank == IR_MAX_RANK)
         return report_cut(e, place->view, at, "a tile of it has at most 7 dimensions");
     place->odd = ir_binary(&e->builder, OP_AND, index, number(e, index->type, 1));
-    place->starts_even = place->place[last] > 0 && nibbles_is_even(e, index);
+    place->starts_even = place->place[last] > 0 && (PLANTED(front_halves_start_even) || nibbles_is_even(e, index));
     place->next = half(e, ir_binary(&e->builder, OP_ADD, index, number(e, index->type, 1)));
     place->index[last] = half(e, index);
     if (place->place[last] > 0)
