@@ -60,7 +60,7 @@ struct target_options {
     bool line_info, debug, strict_fp;
     bool without_ptxas; /* there is none and no cubin is wanted: PTX alone, with nothing known of it */
     bool verbose, dry_run, want_ptx, resource_usage;
-    bool share_images; /* instances of one kernel whose code is the same have one image */
+    bool share_code; /* instances of one kernel whose code is the same have it once */
     int jobs;
     int tool_seconds; /* how long ptxas may take for one instance; 0: as --tool-timeout's default */
     int xptxas_count;

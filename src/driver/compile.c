@@ -140,7 +140,7 @@ static void set_up(struct compilation *compilation, const struct options *option
                                                   .verbose = options->verbose,
                                                   .dry_run = options->dry_run,
                                                   .want_ptx = options->save_temps || options->ptx_targets.count > 0,
-                                                  .share_images = options->emit == EMIT_OBJECT && !options->save_temps,
+                                                  .share_code = options->emit == EMIT_OBJECT && !options->save_temps,
                                                   .resource_usage = options->resource_usage,
                                                   .jobs = 1,
                                                   .tool_seconds = options->tool_seconds,

@@ -1,11 +1,10 @@
 /* One run of the compiler over one source, from its text to its outputs, and what the files of this room share.
  *
- *   main.c            the process: subcommands, signals, exit codes
- *   compile.c         one source: read, front end, passes, code, outputs
- *   run_passes.c      passes over the variants
- *   merge_variants.c  variants whose code came out the same become one
- *   emit.c            what --emit asks for, as bytes with names
- *   report.c          time, resources, remarks, printing diagnostics */
+ *   main.c        the process: subcommands, signals, exit codes
+ *   compile.c     one source: read, front end, passes, code, outputs
+ *   run_passes.c  passes over the variants
+ *   emit.c        what --emit asks for, as bytes with names
+ *   report.c      time, resources, remarks, printing diagnostics */
 #ifndef TILECC_DRIVER_H
 #define TILECC_DRIVER_H
 #include "base/base.h"
@@ -66,8 +65,6 @@ bool lower_module(struct compilation *compilation);
 /* limits.c: variants that no GPU of their row could run are left out of the entry where another of that row stays, with
  * a warning.  False: none stays, which is reported. */
 bool limits_apply(struct compilation *compilation, struct kernel_entry *entry);
-/* merge_variants.c: leaves one of those variants whose code, behind all passes, is the same. */
-void merge_variants(struct arena *arena, struct kernel_entry *entry);
 /* instance: what remarks and warnings call it; knobs that do nothing are added to `idle`, if there is one. */
 bool lower_function(struct compilation *compilation, struct ir_function *function, const struct target_row *row,
                     const char *instance, struct idle_knobs *idle);

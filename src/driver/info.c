@@ -9,6 +9,7 @@
 #include "driver/driver.h"
 
 #define CODE_SECTION ".text.tile."
+#define SHARED_SECTION ".text.tile_shared."
 #define IMAGE_SECTION ".rodata.tile.image."
 #define DESCRIPTOR_RELOCATIONS ".rela.data.rel.ro.tile."
 
@@ -72,6 +73,9 @@ static void print_kernels(const struct object *object, const Elf64_Shdr *names, 
         if (!object_section(object, i, &section))
             continue;
         const char *name = string_at(object, names, section.sh_name);
+        if (strncmp(name, SHARED_SECTION, strlen(SHARED_SECTION)) == 0)
+            printf("shared  %s: %llu bytes of host code that other kernels have, too\n",
+                   object_shown(object, name + strlen(SHARED_SECTION)), (unsigned long long)section.sh_size);
         if (strncmp(name, CODE_SECTION, strlen(CODE_SECTION)) != 0)
             continue;
         printf("kernel  %s: %llu bytes of host code\n", object_shown(object, name + strlen(CODE_SECTION)),

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "ir/text.h"
+#include "targets/common/same_code.h"
 
 /* Calls visit for each word of a comma list until one says no. */
 static bool each_word(struct arena *arena, const char *list, bool (*visit)(const char *word, void *context),
@@ -218,6 +219,13 @@ static void warn_of_length(struct compilation *compilation, const char *kernel, 
     diag_instance(compilation->diagnostics, d, variant->label);
 }
 
+static void merge_variants(struct compilation *compilation)
+{
+    same_code_number(compilation->arena, compilation->module);
+    for (int i = 0; i < compilation->module->entries.count; i++)
+        same_code_merge(compilation->arena, &compilation->module->entries.data[i]);
+}
+
 bool lower_module(struct compilation *compilation)
 {
     bool ok = true;
@@ -234,9 +242,9 @@ bool lower_module(struct compilation *compilation)
         }
         if (ok && compilation->options->emit != EMIT_TIR && !compilation->options->interpret)
             ok = limits_apply(compilation, entry);
-        if (ok && compilation->options->emit != EMIT_TIR && !compilation->options->interpret)
-            merge_variants(compilation->arena, entry);
     }
+    if (ok && compilation->options->emit != EMIT_TIR && !compilation->options->interpret)
+        merge_variants(compilation);
     warn_of_idle_knobs(compilation, &idle);
     return plan_option_report(compilation) && ok;
 }

@@ -216,9 +216,15 @@ struct kernel_knob {
     int64_t value;
     bool asked;
 };
-struct kernel_cpu_code {
+enum { KERNEL_CPU_LEVELS = 3 }; /* of instructions */
+struct kernel_cpu_level {
+    const char *symbol; /* in the object; NULL: the host has no such level */
     int64_t scratch_bytes;
-}; /* a thread's, of the ISA level that asks for most */
+};
+struct kernel_cpu_code {
+    int64_t scratch_bytes; /* a thread's, of the level that asks for most */
+    struct kernel_cpu_level level[KERNEL_CPU_LEVELS];
+};
 struct kernel_gpu_code {
     int image;          /* index into module->images */
     const char *symbol; /* in the cubin */
@@ -244,6 +250,8 @@ struct kernel_variant {
     struct ir_module *module;     /* holds function and what it calls */
     struct ir_function *function; /* Value level as lowered; passes work on it in place */
     const char *label;            /* for reports and query: softmax_f16[B=1024] sm_90a aligned */
+    /* Variants of one kernel that share a number have the same code (targets/common/same_code.h); 0: nobody looked. */
+    int code;
     struct kernel_cpu_code cpu;
     struct kernel_gpu_code gpu;
 };

@@ -99,7 +99,7 @@ struct printer {
     const char **taken; /* open hash of names given, size a power of two */
     size_t taken_size;
     int next_number;
-    bool locations;
+    bool locations, without_names;
     int indent;
 };
 
@@ -139,7 +139,7 @@ static void name_value(struct printer *printer, const struct ir_value *value)
 {
     if (!value || value->id < 0 || value->id >= printer->name_count || printer->name[value->id])
         return;
-    const char *hint = clean_hint(printer->arena, value->name);
+    const char *hint = printer->without_names ? NULL : clean_hint(printer->arena, value->name);
     if (!hint) {
         printer->name[value->id] = arena_printf(printer->arena, "%d", printer->next_number++);
         return;
@@ -163,9 +163,10 @@ static void name_block(struct printer *printer, const struct ir_block *block)
 }
 
 static void printer_start(struct printer *printer, struct buffer *out, const struct ir_function *function,
-                          bool locations)
+                          bool locations, bool without_names)
 {
-    *printer = (struct printer){.out = out, .arena = arena_create(), .locations = locations};
+    *printer = (struct printer){
+        .out = out, .arena = arena_create(), .locations = locations, .without_names = without_names};
     printer->name_count = function->next_value_id;
     printer->name = ARENA_ARRAY(printer->arena, const char *, printer->name_count + 1);
     printer->taken_size = 16;
@@ -610,13 +611,13 @@ static void print_grid(struct buffer *out, const struct ir_function *function)
     print_grid_fact(out, "grid_step(", function->grid_rank, function->grid_step);
 }
 
-void ir_print_function(struct buffer *out, const struct ir_function *function, bool locations)
+static void print_function(struct buffer *out, const struct ir_function *function, bool locations, bool without_names)
 {
     struct printer printer;
-    printer_start(&printer, out, function, locations);
+    printer_start(&printer, out, function, locations, without_names);
     const struct ir_block *body = function->body;
     buffer_puts(out, function->is_kernel ? "kernel " : "function ");
-    print_symbol(out, function->name);
+    print_symbol(out, without_names && function->is_kernel ? "kernel" : function->name);
     buffer_putc(out, '(');
     for (int i = 0; i < body->arguments.count; i++) {
         buffer_puts(out, i ? ", " : "");
@@ -665,12 +666,23 @@ void ir_print_function(struct buffer *out, const struct ir_function *function, b
     arena_destroy(printer.arena);
 }
 
+void ir_print_function(struct buffer *out, const struct ir_function *function, bool locations)
+{
+    print_function(out, function, locations, false);
+}
+
 void ir_print_module(struct buffer *out, const struct ir_module *module, bool locations)
 {
     for (const struct ir_function *function = module->first; function; function = function->next) {
         buffer_puts(out, function == module->first ? "" : "\n");
         ir_print_function(out, function, locations);
     }
+}
+
+void ir_print_code(struct buffer *out, const struct ir_module *module)
+{
+    for (const struct ir_function *function = module->first; function; function = function->next)
+        print_function(out, function, false, true);
 }
 
 void ir_print_operation(struct buffer *out, const struct ir_operation *operation)
@@ -681,7 +693,7 @@ void ir_print_operation(struct buffer *out, const struct ir_operation *operation
         return;
     }
     struct printer printer;
-    printer_start(&printer, out, block->function, false);
+    printer_start(&printer, out, block->function, false, false);
     print_head(&printer, operation);
     if (operation->result_count && !for_is_plain(operation)) {
         buffer_puts(out, " : ");

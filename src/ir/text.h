@@ -34,6 +34,8 @@ void ir_print_type(struct buffer *out, const struct ir_type *type);
 /* `locations`: each operation is followed by @line:column of its source. */
 void ir_print_function(struct buffer *out, const struct ir_function *function, bool locations);
 void ir_print_module(struct buffer *out, const struct ir_module *module, bool locations);
+/* Without the names of values and kernels: the same for the same code. */
+void ir_print_code(struct buffer *out, const struct ir_module *module);
 /* One operation without its regions, under the names it has in its function: for messages. */
 void ir_print_operation(struct buffer *out, const struct ir_operation *operation);
 

@@ -392,7 +392,7 @@ static uint64_t image_size(const struct kernel_image *image, bool ptx)
 
 /* cpu NULL: a GPU's, as a cubin or as PTX. */
 static LLVMValueRef describe_variant(struct descriptor *d, const struct kernel_variant *variant, LLVMValueRef state,
-                                     const struct host_cpu_code *cpu, bool ptx)
+                                     const struct kernel_cpu_level *cpu, bool ptx)
 {
     struct host_builder *b = d->builder;
     const struct kernel_gpu_code *gpu = &variant->gpu;
@@ -480,8 +480,7 @@ static void describe_cuda_target(struct descriptor *d, int row, bool ptx, struct
                 ptx ? TILE_RT_TARGET_ptx : TILE_RT_TARGET_cuda, architecture, suffix, &variants));
 }
 
-static void describe_cpu_target(struct descriptor *d, int row, int level, struct host_cpu_code (*cpu)[HOST_CPU_LEVELS],
-                                struct values *targets)
+static void describe_cpu_target(struct descriptor *d, int row, int level, struct values *targets)
 {
     bool arm = strncmp(d->builder->options->host_triple, "aarch64", 7) == 0;
     static const char *const names[] = {"cpu-baseline", "cpu-avx2", "cpu-avx512", "cpu-neon"};
@@ -489,8 +488,9 @@ static void describe_cpu_target(struct descriptor *d, int row, int level, struct
     struct values variants = {0};
     for (int v = 0; v < d->entry->variants.count; v++) {
         const struct kernel_variant *variant = &d->entry->variants.data[v];
-        if (variant->target == row && cpu[v][level].symbol)
-            add(d, &variants, describe_variant(d, variant, LLVMConstNull(d->builder->pointer), &cpu[v][level], false));
+        if (variant->target == row && variant->cpu.level[level].symbol)
+            add(d, &variants,
+                describe_variant(d, variant, LLVMConstNull(d->builder->pointer), &variant->cpu.level[level], false));
     }
     if (variants.count)
         add(d, targets, describe_target(d, names[isa], TILE_RT_TARGET_cpu, isa, 0, &variants));
@@ -595,8 +595,7 @@ _Static_assert((int)KERNEL_REPORT_USED == (int)TILE_RT_REPORT_used &&
                    (int)KERNEL_REPORT_VALUES == (int)TILE_RT_REPORT_values,
                "the report of ir/kernel.h is the run time's");
 
-LLVMValueRef host_descriptor(struct host_builder *builder, const struct kernel_entry *entry,
-                             struct host_cpu_code (*cpu)[HOST_CPU_LEVELS])
+LLVMValueRef host_descriptor(struct host_builder *builder, const struct kernel_entry *entry)
 {
     struct descriptor d = {.builder = builder, .entry = entry, .code = {.builder = builder, .entry = entry}};
     struct values fields = {0}, parameters = {0}, names = {0}, keys = {0}, checks = {0}, aliases = {0}, targets = {0};
@@ -617,8 +616,8 @@ LLVMValueRef host_descriptor(struct host_builder *builder, const struct kernel_e
             for (int ptx = 0; ptx < 2; ptx++)
                 describe_cuda_target(&d, row, ptx != 0, &targets);
         else
-            for (int level = 0; level < HOST_CPU_LEVELS; level++)
-                describe_cpu_target(&d, row, level, cpu, &targets);
+            for (int level = 0; level < KERNEL_CPU_LEVELS; level++)
+                describe_cpu_target(&d, row, level, &targets);
     if (builder->failed)
         return NULL;
     for (int i = 0; i < d.code.words.count; i++)

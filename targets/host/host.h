@@ -5,13 +5,17 @@
  *   code.c        host expressions to the byte code of the run time
  *   descriptor.c  a kernel_entry to a constant `struct tile_rt_kernel`
  *   entry.c       the functions that C calls
+ *   functions.c   code for the processor, each function in a worker of its own
  *   object.c      the module, ELF bytes
- *   worker.c      the worker processes
+ *   worker.c      the steps to an object, in worker processes
+ *   message.c     what workers report
  *   merge.c       what several of them made becomes one object */
 #ifndef TILECC_HOST_H
 #define TILECC_HOST_H
+#include "base/child.h"
 #include "runtime-stub/tile_rt.h"
 #include "targets/common/lines.h"
+#include "targets/host/merge.h"
 #include "targets/target.h"
 #include <llvm-c/Core.h>
 #include <llvm-c/TargetMachine.h>
@@ -48,23 +52,19 @@ int32_t host_code_add(struct host_code *code, const struct kernel_expression *ex
 const char *host_expression_text(struct arena *arena, const struct kernel_entry *entry,
                                  const struct kernel_expression *expression);
 
-/* CPU code of one variant at one level; symbol NULL: this level has none. */
-struct host_cpu_code {
-    const char *symbol;
-    int64_t scratch_bytes;
-};
-enum { HOST_CPU_LEVELS = 3 };
-
-/* A variant for the processor: entry->variants.data[variant]. */
-struct host_cpu_variant {
+/* A function for the processor: the code of a variant at one level of instructions. */
+struct host_function {
     const struct kernel_entry *entry;
-    int variant;
-    struct host_cpu_code code[HOST_CPU_LEVELS];
+    struct kernel_variant *variant;
+    int level;
+    const char *symbol; /* where it is made */
+    int first;          /* the number of the function whose code it has; its own: it is made */
+    int64_t scratch_bytes;
+    struct host_part code; /* LLVM's bitcode, then ELF, of one that is made */
 };
 
-/* The descriptor of an entry; cpu[variant][level].  NULL: reported. */
-LLVMValueRef host_descriptor(struct host_builder *builder, const struct kernel_entry *entry,
-                             struct host_cpu_code (*cpu)[HOST_CPU_LEVELS]);
+/* The descriptor of an entry.  NULL: reported. */
+LLVMValueRef host_descriptor(struct host_builder *builder, const struct kernel_entry *entry);
 /* <symbol>, <symbol>_query, _workspace, _load and _unload */
 void host_entry_functions(struct host_builder *builder, const struct kernel_entry *entry, LLVMValueRef descriptor);
 
@@ -80,13 +80,45 @@ void host_architecture(const struct target_row *row, uint32_t *number, uint32_t 
 /* The module of an object, from an empty one to bytes: ELF, or LLVM's text. */
 LLVMTargetMachineRef host_create_machine(const struct host_builder *builder);
 void host_begin_module(struct host_builder *builder, LLVMTargetMachineRef machine);
-/* Code for each level of the processor that the host has; sets scratch_bytes.  Its name is the module's own, or one
- * that another module refers to. */
-void host_add_cpu_code(struct host_builder *builder, struct host_cpu_variant *cpu, bool for_another);
-/* The names of code that is in another module. */
-void host_name_cpu_code(struct host_builder *builder, const struct host_cpu_variant *cpu);
-/* Everything else; cpu holds all variants in the order of entries, and their code is here or named. */
-void host_build_module(struct host_builder *builder, const struct host_cpu_variant *cpu, int cpu_count);
+void host_end_module(struct host_builder *builder);
+/* Adds the function under its name in the object, for this module alone; or as `code` in `.text.tile.code`, for others.
+ * Sets scratch_bytes. */
+void host_add_function(struct host_builder *builder, struct host_function *function, bool is_code);
+/* The names of code for the processor that is in other modules. */
+void host_name_functions(struct host_builder *builder);
+/* Everything but code for the processor, which is here or named. */
+void host_build_module(struct host_builder *builder);
 void host_harden_functions(struct host_builder *builder);
+/* LLVM's passes; then ELF or LLVM's text.  An exit code. */
+int host_optimize_module(struct host_builder *builder, LLVMTargetMachineRef machine);
 int host_emit_module(struct host_builder *builder, LLVMTargetMachineRef machine, bool text, struct buffer *out);
+
+/* functions.c: all code for the processor of a kernel module, in workers; the same is made once. */
+struct host_functions {
+    const struct target_options *options;
+    const struct kernel_module *kernels;
+    struct host_function *data;
+    int count;
+};
+void host_list_functions(struct host_functions *functions);
+/* An object each; gives the variants their symbols.  False: reported. */
+bool host_make_functions(struct host_functions *functions);
+/* To the variants, where the code is made. */
+void host_tell_functions(const struct host_functions *functions);
+
+/* message.c: what a worker reports and its parent repeats; a place is given as in memory, for the parent has the same
+ * sources at the same addresses. */
+void host_write_number(struct buffer *out, int64_t number);
+/* What was reported after `last`. */
+void host_write_diagnostics(struct buffer *out, const struct diagnostics *diagnostics, const struct diagnostic *last);
+struct host_reader {
+    const char *at, *end;
+};
+bool host_read_number(struct host_reader *reader, int64_t *number);
+/* A copy in the arena. */
+bool host_read_part(struct host_reader *reader, struct arena *arena, int64_t size, struct host_part *part);
+/* Repeats a worker's diagnostics; false: it failed, which is reported.  Else the reader is behind them. */
+bool host_read_result(const struct target_options *options, const struct child_result *result,
+                      struct host_reader *reader);
+bool host_report_broken(const struct target_options *options, const struct child_result *result);
 #endif

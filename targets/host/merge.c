@@ -33,11 +33,13 @@ struct section {
 struct place {
     struct section *section;
     uint64_t offset;
+    bool is_repeated; /* it is there from another input */
 };
 
 struct input {
     const char *data;
     size_t size;
+    const char *symbol, *section;
     const Elf64_Ehdr *header;
     const Elf64_Shdr *sections;
     struct place *places;    /* by section */
@@ -78,7 +80,10 @@ static const char *text_at(const struct input *input, uint64_t table, uint64_t o
 
 static void open_input(struct merge *merge, const struct host_part *part, struct input *input)
 {
-    *input = (struct input){.data = arena_copy(merge->arena, part->data, part->size), .size = part->size};
+    *input = (struct input){.data = arena_copy(merge->arena, part->data, part->size),
+                            .size = part->size,
+                            .symbol = part->symbol,
+                            .section = part->section};
     input->header = bytes_at(input, 0, sizeof *input->header);
     if (memcmp(input->header->e_ident, ELFMAG, SELFMAG) || input->header->e_ident[EI_CLASS] != ELFCLASS64 ||
         input->header->e_ident[EI_DATA] != ELFDATA2LSB || input->header->e_type != ET_REL ||
@@ -129,15 +134,19 @@ static void put_zeros(struct buffer *out, uint64_t size)
         buffer_append(out, zeros, size < sizeof zeros ? size : sizeof zeros);
 }
 
-/* A note says something of the whole object, and each part says the same. */
-static bool is_repeated_note(const struct input *input, const Elf64_Shdr *from, const struct section *section)
+/* A note says something of the whole object, and each part says the same.  Functions that code for the processor calls
+ * come with each part that calls them. */
+static bool is_repeated(const struct input *input, const Elf64_Shdr *from, const struct section *section)
 {
-    if (from->sh_type != SHT_NOTE || !section->header.sh_size)
+    bool is_note = from->sh_type == SHT_NOTE;
+    if ((!is_note && strncmp(section->name, HOST_HELP_SECTION, strlen(HOST_HELP_SECTION)) != 0) ||
+        !section->header.sh_size)
         return false;
-    if (from->sh_size != section->header.sh_size ||
-        memcmp(bytes_at(input, from->sh_offset, from->sh_size), section->bytes.data, from->sh_size))
+    bool same = from->sh_size == section->header.sh_size &&
+                memcmp(bytes_at(input, from->sh_offset, from->sh_size), section->bytes.data, from->sh_size) == 0;
+    if (is_note && !same)
         die("the notes of two objects differ");
-    return true;
+    return same;
 }
 
 static void add_sections(struct merge *merge, struct input *input)
@@ -146,10 +155,13 @@ static void add_sections(struct merge *merge, struct input *input)
         const Elf64_Shdr *from = &input->sections[i];
         if (!is_carried(from->sh_type))
             continue;
-        struct section *section = find_section(merge, text_at(input, input->header->e_shstrndx, from->sh_name), from);
+        const char *name = text_at(input, input->header->e_shstrndx, from->sh_name);
+        if (input->section && strcmp(name, ".text.tile.code") == 0)
+            name = input->section;
+        struct section *section = find_section(merge, name, from);
         uint64_t align = from->sh_addralign ? from->sh_addralign : 1;
-        if (is_repeated_note(input, from, section)) {
-            input->places[i] = (struct place){section, 0};
+        if (is_repeated(input, from, section)) {
+            input->places[i] = (struct place){section, 0, true};
             continue;
         }
         uint64_t offset = (section->header.sh_size + align - 1) / align * align;
@@ -160,7 +172,7 @@ static void add_sections(struct merge *merge, struct input *input)
         section->header.sh_size = offset + from->sh_size;
         if (section->header.sh_addralign < align)
             section->header.sh_addralign = align;
-        input->places[i] = (struct place){section, offset};
+        input->places[i] = (struct place){section, offset, false};
     }
 }
 
@@ -183,6 +195,18 @@ static struct symbol *section_symbol(struct merge *merge, struct section *sectio
         section->symbol->section = section;
     }
     return section->symbol;
+}
+
+/* NULL: there is none. */
+static struct symbol *local_symbol(const struct merge *merge, const char *name, const struct section *section,
+                                   uint64_t value)
+{
+    for (int i = 0; i < merge->locals.count; i++) {
+        struct symbol *symbol = merge->locals.data[i];
+        if (symbol->section == section && symbol->entry.st_value == value && strcmp(symbol->name, name) == 0)
+            return symbol;
+    }
+    return NULL;
 }
 
 static struct symbol *global_symbol(struct merge *merge, const char *name, const Elf64_Sym *entry)
@@ -213,10 +237,14 @@ static struct symbol *add_symbol(struct merge *merge, const struct input *input,
     if (ELF64_ST_TYPE(from->st_info) == STT_SECTION)
         return place ? section_symbol(merge, place->section) : NULL;
     struct symbol *symbol;
+    if (place && place->is_repeated && (symbol = local_symbol(merge, name, place->section, from->st_value)) != NULL)
+        return symbol;
     if (ELF64_ST_BIND(from->st_info) == STB_LOCAL) {
         symbol = new_symbol(merge, name, from);
         vector_push(merge->arena, &merge->locals, symbol);
     } else {
+        if (input->symbol && strcmp(name, "code") == 0)
+            name = input->symbol;
         symbol = global_symbol(merge, name, from);
         if (from->st_shndx == SHN_UNDEF)
             return symbol;
@@ -258,8 +286,8 @@ static void add_relocations(struct merge *merge, const struct input *input)
         const Elf64_Rela *entries = bytes_at(input, table->sh_offset, table->sh_size);
         const Elf64_Shdr *symbols = section_at(input, table->sh_link);
         uint64_t symbol_count = symbols->sh_size / sizeof(Elf64_Sym);
-        if (!place->section)
-            continue; /* of what is not carried */
+        if (!place->section || place->is_repeated)
+            continue; /* of what is not carried, or there already */
         for (uint64_t k = 0; k < table->sh_size / sizeof *entries; k++) {
             struct relocation relocation = {.entry = entries[k]};
             uint64_t number = ELF64_R_SYM(entries[k].r_info);

@@ -3,9 +3,13 @@
 #define TILECC_HOST_MERGE_H
 #include "base/base.h"
 
+/* Sections of such names hold functions that several parts bring, each the same. */
+#define HOST_HELP_SECTION ".text.tile_help."
+/* What a part calls `code` and `.text.tile.code` is called by these names; NULL: nothing is. */
 struct host_part {
     const char *data;
     size_t size;
+    const char *symbol, *section;
 };
 /* Sections of the same name, type and flags follow each other in the order of the parts.  A name that two parts share
  * is one symbol; what a part other than the first defines becomes local. */

@@ -1,11 +1,13 @@
 /* The host object: an LLVM module with everything that a linked program needs of a source, and its ELF bytes.  Where
- * several workers make code for the processor (worker.c), each makes a module with nothing else, and the first one
- * only names their functions.
+ * code for the processor is made by itself (functions.c), each function is a module with nothing else, and this one
+ * only names them.
  *
  *   .text.tile.<entry>          C entries and CPU code          .rodata.tile.<entry>       numbers of the descriptor
  *   .data.rel.ro.tile.<entry>   parts that hold addresses       .rodata.tile.image.<name>  a cubin, stored plain
  *                                                               and for compute_XX <name>.ptx, its text
  *   .bss.tile.<entry>           one pointer a GPU variant, for the run time
+ *   .text.tile_shared.<entry>   CPU code that other entries have, too
+ *   .text.tile_help.<function>  what CPU code calls
  *
  * One section a kernel, so that --gc-sections drops the kernels, cubins included, that a program does not use.  Cubins
  * are not compressed: a run time that decompresses would need a library or a copy in memory, and the driver takes plain
@@ -67,8 +69,12 @@ LLVMTargetMachineRef host_create_machine(const struct host_builder *b)
 {
     static const LLVMCodeGenOptLevel levels[] = {LLVMCodeGenLevelNone, LLVMCodeGenLevelLess, LLVMCodeGenLevelDefault,
                                                  LLVMCodeGenLevelAggressive};
+    /* Strength reduction of addresses takes a fourth of code generation and leaves nests no faster.  Options of LLVM are
+     * the process's, a worker that makes one machine. */
+    static const char *const quick[] = {"tilecc", "-disable-lsr"};
     const struct target_options *options = b->options;
     bool arm = strncmp(options->host_triple, "aarch64", 7) == 0;
+    int level = optimization_level(b);
     LLVMTargetRef target;
     char *problem = NULL;
     if (arm) {
@@ -86,8 +92,10 @@ LLVMTargetMachineRef host_create_machine(const struct host_builder *b)
     }
     if (LLVMGetTargetFromTriple(options->host_triple, &target, &problem))
         die("LLVM has no target %s: %s", options->host_triple, problem);
-    return LLVMCreateTargetMachine(target, options->host_triple, arm ? "generic" : "x86-64", "",
-                                   levels[optimization_level(b)], LLVMRelocPIC, LLVMCodeModelDefault);
+    if (level == 2)
+        LLVMParseCommandLineOptions(2, quick, NULL);
+    return LLVMCreateTargetMachine(target, options->host_triple, arm ? "generic" : "x86-64", "", levels[level],
+                                   LLVMRelocPIC, LLVMCodeModelDefault);
 }
 
 void host_begin_module(struct host_builder *b, LLVMTargetMachineRef machine)
@@ -139,36 +147,50 @@ static void add_images(struct host_builder *b)
     }
 }
 
-void host_add_cpu_code(struct host_builder *b, struct host_cpu_variant *cpu, bool for_another)
+void host_end_module(struct host_builder *b)
 {
-    const struct kernel_variant *variant = &cpu->entry->variants.data[cpu->variant];
-    if (b->options->debug && !b->lines && variant->function->at.source)
-        b->lines = lines_open(b->options, b->module, variant->function->at.source, false);
-    for (int level = 0; level < HOST_CPU_LEVELS && !b->failed; level++) {
-        struct host_cpu_code *code = &cpu->code[level];
-        LLVMValueRef function;
-        if (!code->symbol)
-            continue;
-        if (!cpu_emit_function(b->options, b->module, cpu->entry, variant, (enum cpu_isa)level, code->symbol, b->lines,
-                               &code->scratch_bytes)) {
-            b->failed = true;
-            return;
-        }
-        function = LLVMGetNamedFunction(b->module, code->symbol);
-        LLVMSetLinkage(function, for_another ? LLVMExternalLinkage : LLVMInternalLinkage);
-        if (for_another)
-            LLVMSetVisibility(function, LLVMHiddenVisibility);
-        LLVMSetSection(function, arena_printf(b->arena, ".text.tile.%s", cpu->entry->symbol));
-    }
+    LLVMDisposeModule(b->module);
+    LLVMContextDispose(b->llvm);
+    b->module = NULL;
+    b->llvm = NULL;
+    b->lines = NULL;
 }
 
-void host_name_cpu_code(struct host_builder *b, const struct host_cpu_variant *cpu)
+void host_add_function(struct host_builder *b, struct host_function *function, bool is_code)
+{
+    const struct kernel_variant *variant = function->variant;
+    const char *name = is_code ? "code" : function->symbol;
+    if (b->options->debug && !b->lines && variant->function->at.source)
+        b->lines = lines_open(b->options, b->module, variant->function->at.source, false);
+    if (!cpu_emit_function(b->options, b->module, function->entry, variant, (enum cpu_isa)function->level, name,
+                           b->lines, &function->scratch_bytes)) {
+        b->failed = true;
+        return;
+    }
+    LLVMValueRef made = LLVMGetNamedFunction(b->module, name);
+    LLVMSetLinkage(made, is_code ? LLVMExternalLinkage : LLVMInternalLinkage);
+    if (is_code)
+        LLVMSetVisibility(made, LLVMHiddenVisibility);
+    LLVMSetSection(made, arena_printf(b->arena, ".text.tile.%s", is_code ? "code" : function->entry->symbol));
+}
+
+static void name_function(struct host_builder *b, const char *symbol)
 {
     LLVMTypeRef parameters[4] = {b->pointer, b->i64, b->i64, b->pointer};
     LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(b->llvm), parameters, 4, 0);
-    for (int level = 0; level < HOST_CPU_LEVELS; level++)
-        if (cpu->code[level].symbol)
-            LLVMSetVisibility(LLVMAddFunction(b->module, cpu->code[level].symbol, type), LLVMHiddenVisibility);
+    if (!LLVMGetNamedFunction(b->module, symbol))
+        LLVMSetVisibility(LLVMAddFunction(b->module, symbol, type), LLVMHiddenVisibility);
+}
+
+void host_name_functions(struct host_builder *b)
+{
+    for (int i = 0; i < b->kernels->entries.count; i++) {
+        const struct kernel_entry *entry = &b->kernels->entries.data[i];
+        for (int v = 0; v < entry->variants.count; v++)
+            for (int level = 0; level < KERNEL_CPU_LEVELS; level++)
+                if (entry->variants.data[v].cpu.level[level].symbol)
+                    name_function(b, entry->variants.data[v].cpu.level[level].symbol);
+    }
 }
 
 /* Attributes that LLVM reads from functions and not from the module. */
@@ -186,18 +208,12 @@ void host_harden_functions(struct host_builder *b)
                                                               arm[i][1], (unsigned)strlen(arm[i][1])));
 }
 
-void host_build_module(struct host_builder *b, const struct host_cpu_variant *cpu, int cpu_count)
+void host_build_module(struct host_builder *b)
 {
-    int next = 0;
     add_images(b);
     for (int i = 0; i < b->kernels->entries.count && !b->failed; i++) {
         const struct kernel_entry *entry = &b->kernels->entries.data[i];
-        struct host_cpu_code(*code)[HOST_CPU_LEVELS] = arena_alloc(b->arena,
-                                                                   sizeof *code * (size_t)(entry->variants.count + 1));
-        LLVMValueRef descriptor;
-        for (; next < cpu_count && cpu[next].entry == entry; next++)
-            memcpy(code[cpu[next].variant], cpu[next].code, sizeof *code);
-        descriptor = host_descriptor(b, entry, code);
+        LLVMValueRef descriptor = host_descriptor(b, entry);
         if (descriptor)
             host_entry_functions(b, entry, descriptor);
     }
@@ -209,7 +225,21 @@ static int fail_llvm(const char *what, char *problem)
     return 1;
 }
 
-int host_emit_module(struct host_builder *b, LLVMTargetMachineRef machine, bool text, struct buffer *out)
+/* Functions that code for the processor calls: `tilecc.fmod.f64`. */
+static void place_help(struct host_builder *b)
+{
+    for (LLVMValueRef f = LLVMGetFirstFunction(b->module); f; f = LLVMGetNextFunction(f)) {
+        size_t size;
+        const char *name = LLVMGetValueName2(f, &size);
+        if (LLVMIsDeclaration(f) || strncmp(name, "tilecc.", 7) != 0)
+            continue;
+        LLVMSetSection(f, arena_printf(b->arena, "%s%s", HOST_HELP_SECTION, name));
+        LLVMAddAttributeAtIndex(f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+                                LLVMCreateEnumAttribute(b->llvm, LLVMGetEnumAttributeKindForName("nounwind", 8), 0));
+    }
+}
+
+int host_optimize_module(struct host_builder *b, LLVMTargetMachineRef machine)
 {
     /* CPU code comes as finished nests in vectors: what LLVM's own -O2 would try on them (inlining, vectorizing,
      * unrolling) costs two thirds of its time and finds nothing.  -O3 still runs everything. */
@@ -219,25 +249,23 @@ int host_emit_module(struct host_builder *b, LLVMTargetMachineRef machine, bool 
         "function(loop-mssa(loop-rotate,licm),gvn,instcombine<no-verify-fixpoint>,loop-mssa(licm),"
         "loop(indvars,loop-deletion),dse,simplifycfg,instcombine<no-verify-fixpoint>,adce),globaldce";
     static const char *const pipelines[] = {"default<O0>", "default<O1>", nests, "default<O3>"};
-    /* Strength reduction of addresses takes a fourth of code generation and leaves these loops no faster. */
-    static const char *const quick[] = {"tilecc", "-disable-lsr"};
-    int level = optimization_level(b);
     LLVMPassBuilderOptionsRef settings = LLVMCreatePassBuilderOptions();
-    LLVMMemoryBufferRef object = NULL;
-    LLVMErrorRef error;
     char *problem = NULL;
     if (b->lines)
         lines_close(b->lines);
+    place_help(b);
     if (LLVMVerifyModule(b->module, LLVMReturnStatusAction, &problem))
         return fail_llvm("the module is not valid", problem);
     LLVMDisposeMessage(problem);
-    problem = NULL;
-    if (pipelines[level] == nests) /* of this process, a worker: nothing else is compiled in it */
-        LLVMParseCommandLineOptions(2, quick, NULL);
-    error = LLVMRunPasses(b->module, pipelines[level], machine, settings);
+    LLVMErrorRef error = LLVMRunPasses(b->module, pipelines[optimization_level(b)], machine, settings);
     LLVMDisposePassBuilderOptions(settings);
-    if (error)
-        return fail_llvm("optimization", LLVMGetErrorMessage(error));
+    return error ? fail_llvm("optimization", LLVMGetErrorMessage(error)) : 0;
+}
+
+int host_emit_module(struct host_builder *b, LLVMTargetMachineRef machine, bool text, struct buffer *out)
+{
+    LLVMMemoryBufferRef object = NULL;
+    char *problem = NULL;
     if (text) {
         char *printed = LLVMPrintModuleToString(b->module);
         buffer_puts(out, printed);

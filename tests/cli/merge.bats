@@ -101,3 +101,96 @@ END
     expect 0 tilecc -arch=sm_90a --emit=ptx --spec 'k sm_90a special1 a.stride[1]=1 b.stride[1]=1 aligned' -o one.ptx f.tile
     grep -q 'entry f_k__0' one.ptx
 }
+
+write_alike() { # kernels whose instances have the same code, or not
+    cat >f.tile <<'END'
+enum mode { plain, same, twice }
+kernel copy<T: {i32, u32, f64}>(x: in T[N], y: out T[N]) grid(i: cdiv(N, 256)) { y[i*256 +: 256] = x[i*256 +: 256]; }
+kernel told(x: in f32[N], y: out f32[N]) grid(i: cdiv(N, 256)) specialize(N % 16 == 0) specialize((N & 15) == 0) { y[i*256 +: 256] = x[i*256 +: 256] + 1.0; }
+kernel scaled<M: mode>(x: in f32[N], y: out f32[N]) grid(i: cdiv(N, 256)) { y[i*256 +: 256] = x[i*256 +: 256] * (M == mode.twice ? 2.0 : 1.0); }
+kernel keyed<K: {1, 2, 3}>(x: in f32[N], y: out f32[N]) grid(i: cdiv(N, 256)) { y[i*256 +: 256] = x[i*256 +: 256] - 1.0; }
+kernel sums<T: {i64, u64}>(x: in T[N], y: inout T[N]) grid(i: cdiv(N, 64)) { let a = y[i*64 +: 64]; y[i*64 +: 64] = a*x[i*64 +: 64] + a; }
+kernel quotients<T: {i64, u64}>(x: in T[N], y: out T[N]) grid(i: cdiv(N, 64)) { y[i*64 +: 64] = x[i*64 +: 64] / 3; }
+END
+}
+
+@test "the same code for a processor is made and stored once, whatever its instances are for" {
+    write_alike
+    expect 0 tilecc -arch=cpu f.tile -o f.o
+    for counts in 'copy 2' 'told 1' 'scaled 2' 'keyed 1' 'sums 1' 'quotients 2'; do
+        read -r kernel functions <<<"$counts"
+        [ "$(nm f.o | grep -c " t f_${kernel}_*[a-z0-9]*\.[0-9]*\.baseline$")" = "$functions" ] || { nm f.o; echo "$counts"; return 1; }
+        [ "$(nm f.o | grep -c " t f_${kernel}_*[a-z0-9]*\.[0-9]*\.avx512$")" = "$functions" ]
+    done
+    "$TILECC" info f.o >listed
+    sed -n '/^kernel  f_told:/,/^kernel/p' listed | grep -q 'cpu-baseline: 1 instance$'
+    # the linker keeps shared code without the kernel that it was made for
+    [ "$(grep -c '^shared  f_\(copy_i32\|sums_i64\):' listed)" = 2 ] || { cat listed; return 1; }
+    cat >main.c <<'END'
+#include "f.h"
+#include <stdio.h>
+enum { N = 1003 };
+static int bad;
+#define ALIKE(T, kernel, rest, ...) \
+    for (int n = N; n >= N - 11; n -= 11) { \
+        static T x[N], y[N]; \
+        for (int i = 0; i < N; i++) x[i] = (T)(i * 77 - 500), y[i] = (T)(9 - i); \
+        struct tile_##rest vx = {x, {n}, {1}}, vy = {y, {n}, {1}}; \
+        bad += kernel(TILE_CPU, &vx, &vy __VA_ARGS__) != TILE_OK; \
+        for (int i = 0; i < N; i++) { T a = x[i], b = (T)(9 - i); (void)a; bad += y[i] != (T)(i < n ? WANTED : b); } \
+    }
+int main(void)
+{
+#define WANTED a
+    ALIKE(int32_t, f_copy_i32, i32_1)
+    ALIKE(uint32_t, f_copy_u32, u32_1)
+    ALIKE(double, f_copy_f64, f64_1)
+#undef WANTED
+#define WANTED a + 1
+    ALIKE(float, f_told, f32_1)
+#undef WANTED
+#define WANTED a * (m == 2 ? 2 : 1)
+    for (int m = 0; m < 3; m++) ALIKE(float, f_scaled, f32_1, , m)
+#undef WANTED
+#define WANTED a - 1
+    for (int k = 1; k < 4; k++) ALIKE(float, f_keyed, f32_1, , k)
+#undef WANTED
+#define WANTED b * a + b
+    ALIKE(int64_t, f_sums_i64, i64_1)
+    ALIKE(uint64_t, f_sums_u64, u64_1)
+#undef WANTED
+#define WANTED a / 3
+    ALIKE(int64_t, f_quotients_i64, i64_1)
+    ALIKE(uint64_t, f_quotients_u64, u64_1)
+    printf("%d bad\n", bad);
+    return bad != 0;
+}
+END
+    expect 0 tilecc --emit-runtime -o rt.o
+    expect 0 "$CC" -I. -Wl,--gc-sections main.c f.o rt.o -o main -lm -ldl -lpthread
+    for isa in baseline avx2 avx512; do TILE_CPU_ISA=$isa ./main; done
+    # a program with one of two kernels that share code has that code, and not the other kernel
+    echo '#include "f.h"
+int main(void) { return f_copy_u32(TILE_CPU, 0, 0) == TILE_OK; }' >one.c
+    expect 0 "$CC" -I. -Wl,--gc-sections one.c f.o rt.o -o one -lm -ldl -lpthread
+    ./one
+    nm one >names
+    grep -q ' t f_copy_i32\.0\.baseline$' names
+    ! grep -q ' T f_copy_i32$' names
+}
+
+@test "neither LLVM nor ptxas is asked for the same code twice" {
+    needs_ptxas
+    write_alike
+    fake_ptxas <<END
+echo run >>'$PWD/runs'
+exec '$PTXAS' "\$@"
+END
+    for counts in 'copy<i32>,copy<u32> 2' 'told 3' 'scaled 4' 'keyed 2' 'sums<i64>,sums<u64> 2' 'quotients<i64>,quotients<u64> 4'; do
+        read -r kernels runs <<<"$counts"
+        : >runs
+        expect 0 tilecc -arch=sm_90a --cuda-path="$PWD/toolkit" --spec "${kernels%,*}" --spec "${kernels#*,}" f.tile -o f.o
+        [ "$(wc -l <runs)" = "$runs" ] || { echo "$counts: $(wc -l <runs)"; "$TILECC" info f.o; return 1; }
+        [ "$("$TILECC" info f.o | grep -c '^image')" = "$runs" ]
+    done
+}

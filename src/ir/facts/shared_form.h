@@ -42,9 +42,9 @@ struct tensor_map {
     int box[TENSOR_MAP_RANK];       /* elements */
     int swizzle;                    /* bytes */
 };
-bool tensor_map_same(const struct tensor_map *a, const struct tensor_map *b);
 /* The maps of a function, each once, in the order of its operations.  Returns their number. */
 int tensor_map_collect(struct arena *arena, const struct ir_function *function, struct tensor_map **maps);
+bool tensor_map_is_same(const struct tensor_map *a, const struct tensor_map *b);
 /* Why a view is no argument of a kernel, nor a part of one along one dimension, of which a map could be made; NULL: it
  * is one. */
 const char *tensor_map_view_problem(const struct ir_value *view);

@@ -184,7 +184,7 @@ bool tensor_map_of(const struct ir_operation *operation, struct tensor_map *map,
     return map->box[1] > 0;
 }
 
-bool tensor_map_same(const struct tensor_map *a, const struct tensor_map *b)
+bool tensor_map_is_same(const struct tensor_map *a, const struct tensor_map *b)
 {
     bool same = a->argument == b->argument && a->element == b->element && a->rank == b->rank && a->part == b->part &&
                 a->swizzle == b->swizzle;
@@ -205,7 +205,7 @@ static void collect(struct collection *collection, const struct ir_block *block)
         if (tensor_map_of(op, &map, NULL)) {
             bool known = false;
             for (int i = 0; i < collection->maps.count && !known; i++)
-                known = tensor_map_same(&map, &collection->maps.data[i]);
+                known = tensor_map_is_same(&map, &collection->maps.data[i]);
             if (!known)
                 vector_push(collection->arena, &collection->maps, map);
         }

@@ -1,5 +1,6 @@
-/* Kernels to cubins: a forked worker for each function and architecture makes PTX and feeds ptxas by pipes; what comes
- * back is read by our own cubin_read before it is believed.  No temporary file, no shell.
+/* Kernels to cubins: a forked worker for each function and architecture makes PTX, and another one feeds ptxas by pipes,
+ * once for all kernels whose text is the same; what comes back is read by our own cubin_read before it is believed.  No
+ * temporary file, no shell.
  *
  * With line information ptxas puts the directory and the time of the source into the cubin.  So the worker stands in a
  * directory that no longer exists and the .file names are relative: nothing is found, and the bytes are the same
@@ -7,6 +8,7 @@
 #include "targets/nvptx/assemble/assemble.h"
 
 #include "ir/facts/shared_form.h"
+#include "targets/common/same_code.h"
 #include "targets/nvptx/assemble/ptxas.h"
 
 #include <errno.h>
@@ -33,15 +35,24 @@ static int worker_seconds(const struct target_options *options)
     return seconds < (INT32_MAX - OWN_SECONDS) / 2 ? 2 * seconds + OWN_SECONDS : INT32_MAX;
 }
 
-struct job {
-    const struct target_options *options;
-    int count;
-    const struct nvptx_task *tasks;
+/* The text of a task's kernel, as a worker sends it home: shared_bytes, then the PTX. */
+struct text {
+    int64_t shared_bytes;
+    const char *ptx;
+    size_t size;
 };
 
-/* What a worker sends home: this, then the PTX, then the cubin, then messages of ptxas. */
+struct job {
+    const struct target_options *options;
+    int count; /* of numbers */
+    const struct nvptx_task *tasks;
+    const int *numbers; /* of tasks: those that are done */
+    struct text *texts;
+};
+
+/* What the worker that ran ptxas sends home: this, then the PTX that it took, the cubin, and messages of ptxas. */
 struct reply {
-    int64_t shared_bytes, ptx_size, cubin_size;
+    int64_t ptx_size, cubin_size;
 };
 
 static void leave_for_nowhere(void)
@@ -61,44 +72,44 @@ static void send_message(const struct diagnostic *diagnostic)
             diagnostic->at.line, diagnostic->at.column, diagnostic->at.end_column, diagnostic->text);
 }
 
-static int send_messages(const struct diagnostics *diagnostics)
+static int make_ptx(const struct target_options *given, const struct kernel_variant *variant, struct buffer *out)
 {
-    for (const struct diagnostic *d = diagnostics->first; d; d = d->next)
-        send_message(d);
-    return USER_ERROR;
-}
-
-static int make_cubin(const struct job *job, int task, struct buffer *out)
-{
-    const struct kernel_variant *variant = job->tasks[task].variant;
     const struct target_row *row = &target_rows[variant->target];
-    struct target_options options = *job->options;
+    struct target_options options = *given;
     options.diagnostics = diagnostics_create(options.arena);
-    struct reply reply = {0};
     struct buffer ptx = {0};
-    if (!nvptx_make_ptx(&options, row, variant->function, false, &ptx, &reply.shared_bytes))
-        return send_messages(options.diagnostics);
-    if (reply.shared_bytes > row->shared_bytes) {
+    int64_t shared_bytes = 0;
+    bool made = nvptx_make_ptx(&options, row, variant->function, false, &ptx, &shared_bytes);
+    if (made && shared_bytes > row->shared_bytes)
         diag_report(options.diagnostics, DIAGNOSTIC_E1201, variant->function->at,
                     "%s needs %lld bytes of shared memory, %s has %d", variant->label ? variant->label : "a kernel",
-                    (long long)reply.shared_bytes, row->name, row->shared_bytes);
-        return send_messages(options.diagnostics);
-    }
+                    (long long)shared_bytes, row->name, row->shared_bytes);
+    for (struct diagnostic *d = options.diagnostics->first; d; d = d->next)
+        send_message(d);
+    if (!made || shared_bytes > row->shared_bytes)
+        return USER_ERROR;
+    buffer_append(out, &shared_bytes, sizeof shared_bytes);
+    buffer_append(out, ptx.data, ptx.size);
+    return DONE;
+}
+
+static int assemble(const struct target_options *options, const struct kernel_variant *variant, const struct text *text,
+                    struct buffer *out)
+{
     struct child_result result = {0};
-    if (options.line_info)
+    struct buffer ptx = {0};
+    buffer_append(&ptx, text->ptx, text->size);
+    if (options->line_info)
         leave_for_nowhere();
-    struct child_limits limits = {.seconds = tool_seconds(&options), .output_bytes = cubin_limit};
-    int threads = 32 * variant->function->warps;
-    bool good = options.without_ptxas || ptxas_run(&options, row, threads, limits, &ptx, &result);
+    struct child_limits limits = {.seconds = tool_seconds(options), .output_bytes = cubin_limit};
+    bool good = options->without_ptxas ||
+                ptxas_run(options, &target_rows[variant->target], 32 * variant->function->warps, limits, &ptx, &result);
     int reason = errno;
-    if (!good && result.errors.size &&
-        ptxas_report_asm(options.diagnostics, variant->function, ptx.data, result.errors.data))
-        return send_messages(options.diagnostics);
     if (!good) {
         if (result.not_started)
-            fprintf(stderr, "%s cannot be run: %s", options.ptxas, strerror(reason));
+            fprintf(stderr, "%s cannot be run: %s", options->ptxas, strerror(reason));
         else if (result.timed_out)
-            fprintf(stderr, "it took longer than %d seconds", tool_seconds(&options));
+            fprintf(stderr, "it took longer than %d seconds", tool_seconds(options));
         else if (result.output_too_large)
             fprintf(stderr, "it wrote more than %zu MiB", cubin_limit >> 20);
         else if (result.signal)
@@ -109,8 +120,7 @@ static int make_cubin(const struct job *job, int task, struct buffer *out)
             fprintf(stderr, "it ended with code %d and no message", result.exit_code);
         return TOOL_FAILED;
     }
-    reply.ptx_size = (int64_t)ptx.size;
-    reply.cubin_size = (int64_t)result.output.size;
+    struct reply reply = {(int64_t)ptx.size, (int64_t)result.output.size};
     buffer_append(out, &reply, sizeof reply);
     buffer_append(out, ptx.data, ptx.size);
     if (result.output.size)
@@ -134,25 +144,25 @@ static void register_llvm(const struct target_options *options)
     times_add_since(options->times, TIMES_LLVM_GPU, from);
 }
 
-static int work(void *context, int task, struct buffer *out)
+static int work_on_text(void *context, int number, struct buffer *out)
 {
     const struct job *job = context;
+    const struct kernel_variant *variant = job->tasks[job->numbers[number]].variant;
     int64_t from = times_clock();
-    begin_llvm(job->options, job->tasks[task].variant->function);
-    int code = make_cubin(job, task, out);
+    begin_llvm(job->options, variant->function);
+    int code = make_ptx(job->options, variant, out);
     times_add_worker(job->options->times, from);
     return code;
 }
 
-/* Instances of one kernel have the same text in them. */
-static bool is_relayed(const struct diagnostics *diagnostics, enum diagnostic_code code, struct location at,
-                       const char *message)
+static int work_on_cubin(void *context, int number, struct buffer *out)
 {
-    for (const struct diagnostic *d = diagnostics->first; d; d = d->next)
-        if (d->code == code && d->at.source == at.source && d->at.line == at.line && d->at.column == at.column &&
-            strcmp(d->text, message) == 0)
-            return true;
-    return false;
+    const struct job *job = context;
+    int task = job->numbers[number];
+    int64_t from = times_clock();
+    int code = assemble(job->options, job->tasks[task].variant, &job->texts[task], out);
+    times_add_worker(job->options->times, from);
+    return code;
 }
 
 /* Replays what the worker reported under the right code and place. */
@@ -169,8 +179,7 @@ static void relay_messages(const struct target_options *options, const struct nv
             code >= 0 && code < DIAGNOSTIC_COUNT && (size_t)used <= size) {
             struct location place = {(const struct source *)source, line, column, end, NULL};
             char *message = arena_substring(options->arena, text + used, size - (size_t)used);
-            if (!is_relayed(options->diagnostics, (enum diagnostic_code)code, line ? place : at, message))
-                diag_report(options->diagnostics, (enum diagnostic_code)code, line ? place : at, "%s", message);
+            diag_report(options->diagnostics, (enum diagnostic_code)code, line ? place : at, "%s", message);
             reported = true;
         }
         text = next ? next + 1 : NULL;
@@ -287,52 +296,11 @@ static void read_spills(const struct target_options *options, const struct nvptx
     }
 }
 
-/* The same text but for the kernels' names. */
-static bool is_same_ptx(const char *a, size_t a_size, const char *a_name, const char *b, size_t b_size,
-                        const char *b_name)
-{
-    const char *a_end = a + a_size, *b_end = b + b_size;
-    size_t a_length = strlen(a_name), b_length = strlen(b_name);
-    while (a < a_end && b < b_end) {
-        if ((size_t)(a_end - a) >= a_length && (size_t)(b_end - b) >= b_length && memcmp(a, a_name, a_length) == 0 &&
-            memcmp(b, b_name, b_length) == 0) {
-            a += a_length;
-            b += b_length;
-        } else if (*a++ != *b++) {
-            return false;
-        }
-    }
-    return a == a_end && b == b_end;
-}
-
-/* An earlier task of the same kernel, perhaps for other types, whose code is the same; -1: none.  Other kernels keep
- * code of their own, so that a profiler shows their names. */
-static int find_same_code(const struct nvptx_task *tasks, const struct child_result *done, int number)
-{
-    struct reply reply, other;
-    if (done[number].output.size < sizeof reply)
-        return -1;
-    memcpy(&reply, done[number].output.data, sizeof reply);
-    if (reply.ptx_size < 0 || (size_t)reply.ptx_size > done[number].output.size - sizeof reply)
-        return -1;
-    for (int i = 0; i < number; i++) {
-        if (!tasks[i].variant->gpu.symbol || strcmp(tasks[i].entry->kernel, tasks[number].entry->kernel) != 0)
-            continue;
-        memcpy(&other, done[i].output.data, sizeof other);
-        if (other.shared_bytes == reply.shared_bytes &&
-            is_same_ptx(done[i].output.data + sizeof other, (size_t)other.ptx_size, tasks[i].variant->function->name,
-                        done[number].output.data + sizeof reply, (size_t)reply.ptx_size,
-                        tasks[number].variant->function->name))
-            return i;
-    }
-    return -1;
-}
-
-/* Checks a reply and files it; the variant gets an image of its own, or that of `same`, unless it is NULL.  `told`: the
- * problem of an earlier reply, which is told once. */
+/* Checks a reply and files it; the variant gets an image of its own, or that of `first`, which is another one where the
+ * code is the same.  `told`: the problem of an earlier reply, which is told once. */
 static bool take_reply(const struct target_options *options, struct kernel_module *module,
-                       const struct nvptx_task *task, const struct child_result *result,
-                       const struct kernel_variant *same, const char **told)
+                       const struct nvptx_task *task, int64_t shared_bytes, const struct child_result *result,
+                       const struct kernel_variant *first, const char **told)
 {
     struct kernel_variant *variant = task->variant;
     const struct target_row *row = &target_rows[variant->target];
@@ -351,7 +319,7 @@ static bool take_reply(const struct target_options *options, struct kernel_modul
                 cubin_read(options->arena, cubin, (size_t)reply.cubin_size, &architecture, &count, &kernels, &problem);
     if (options->without_ptxas) {
         kernels = ARENA_NEW(options->arena, struct cubin_kernel);
-        kernels->symbol = variant->function->name;
+        kernels->symbol = first->function->name;
         architecture = row->major * 10 + row->minor;
         count = 1;
     }
@@ -359,12 +327,12 @@ static bool take_reply(const struct target_options *options, struct kernel_modul
         good = false;
         problem = arena_printf(options->arena, "it is for sm_%d", architecture);
     }
-    if (good && (count != 1 || strcmp(kernels[0].symbol, variant->function->name) != 0)) {
+    if (good && (count != 1 || strcmp(kernels[0].symbol, first->function->name) != 0)) {
         good = false;
         problem = "the kernel is not in it";
     }
     if (good) {
-        problem = find_excess(options, task, &kernels[0], reply.shared_bytes);
+        problem = find_excess(options, task, &kernels[0], shared_bytes);
         good = problem == NULL;
     }
     if (!good) {
@@ -375,12 +343,12 @@ static bool take_reply(const struct target_options *options, struct kernel_modul
         return false;
     }
     variant->gpu = (struct kernel_gpu_code){
-        .image = same ? same->gpu.image : module->images.count,
-        .symbol = same ? same->gpu.symbol : variant->function->name,
+        .image = first != variant ? first->gpu.image : module->images.count,
+        .symbol = first->function->name,
         .threads = 32 * variant->function->warps,
         .registers = kernels[0].registers,
         .cluster = variant->function->cluster > 1 ? variant->function->cluster : 1,
-        .shared_bytes = reply.shared_bytes,
+        .shared_bytes = shared_bytes,
         .local_bytes = kernels[0].local_bytes,
         .persistent = variant->function->persistent > 0 ? variant->function->persistent : 0};
     struct tensor_map *maps = NULL;
@@ -394,7 +362,7 @@ static bool take_reply(const struct target_options *options, struct kernel_modul
     relay_warnings(options, task, notes, rest);
     if (options->want_ptx)
         image.ptx = arena_substring(options->arena, ptx, (size_t)reply.ptx_size);
-    if (!same)
+    if (first == variant)
         vector_push(options->arena, &module->images, image);
     read_spills(options, task, notes, rest);
     const char *name = variant->label ? variant->label : variant->function->name;
@@ -422,6 +390,95 @@ static bool is_told(const struct child_result *done, int number)
     return false;
 }
 
+static bool is_sent(const struct child_result *done)
+{
+    return done->exit_code == DONE && !done->signal && !done->timed_out && !done->output_too_large;
+}
+
+/* Runs a worker for each task that is its own first; done[] is by task. */
+static void run_workers(struct job *job, worker_function *work, const int *first, struct child_result *done)
+{
+    const struct target_options *options = job->options;
+    int count = 0, *numbers = ARENA_ARRAY(options->arena, int, job->count);
+    for (int i = 0; i < job->count; i++)
+        if (first[i] == i)
+            numbers[count++] = i;
+    struct child_result *results = ARENA_ARRAY(options->arena, struct child_result, count);
+    struct child_limits limits = {.seconds = worker_seconds(options), .output_bytes = 2 * cubin_limit};
+    job->numbers = numbers;
+    workers_run(work, job, count, options->jobs, limits, results);
+    for (int i = 0; i < count; i++)
+        done[numbers[i]] = results[i];
+}
+
+/* The text of each task that is its own first.  False: reported. */
+static bool make_texts(struct job *job, const int *first)
+{
+    const struct target_options *options = job->options;
+    struct child_result *done = ARENA_ARRAY(options->arena, struct child_result, job->count);
+    bool good = true;
+    run_workers(job, work_on_text, first, done);
+    for (int i = 0; i < job->count; i++) {
+        struct text *text = &job->texts[i];
+        if (first[i] != i)
+            continue;
+        if (!is_sent(&done[i]) || done[i].output.size < sizeof text->shared_bytes) {
+            good = report_failure(options, &job->tasks[i], &done[i]);
+        } else {
+            memcpy(&text->shared_bytes, done[i].output.data, sizeof text->shared_bytes);
+            text->size = done[i].output.size - sizeof text->shared_bytes;
+            text->ptx = arena_substring(options->arena, done[i].output.data + sizeof text->shared_bytes, text->size);
+        }
+        buffer_free(&done[i].output);
+        buffer_free(&done[i].errors);
+    }
+    return good;
+}
+
+/* The text without the kernel's name, behind what stands beside it. */
+static struct same_code_text make_key(struct arena *arena, const struct nvptx_task *task, const struct text *text)
+{
+    const char *name = task->variant->function->name, *at = text->ptx;
+    struct buffer key = {0};
+    buffer_append(&key, &text->shared_bytes, sizeof text->shared_bytes);
+    for (const char *next; (next = strstr(at, name)) != NULL; at = next + strlen(name)) {
+        buffer_append(&key, at, (size_t)(next - at));
+        buffer_putc(&key, '\0');
+    }
+    buffer_puts(&key, at);
+    struct same_code_text made = {task->entry, arena_copy(arena, key.data, key.size), key.size};
+    buffer_free(&key);
+    return made;
+}
+
+/* Of the same IR; first[i] is i, or the task whose code this one has. */
+static void find_same_ir(const struct job *job, int *first)
+{
+    for (int i = 0; i < job->count; i++) {
+        int code = job->tasks[i].variant->code;
+        first[i] = i;
+        for (int k = 0; k < i && code && job->options->share_code && first[i] == i; k++)
+            if (job->tasks[k].variant->code == code)
+                first[i] = k;
+    }
+}
+
+/* Of the same text. */
+static void find_same_text(const struct job *job, int *first)
+{
+    struct arena *arena = job->options->arena;
+    struct same_code_text *keys = ARENA_ARRAY(arena, struct same_code_text, job->count);
+    int *found = ARENA_ARRAY(arena, int, job->count);
+    for (int i = 0; i < job->count; i++)
+        if (first[i] == i && job->texts[i].ptx)
+            keys[i] = make_key(arena, &job->tasks[i], &job->texts[i]);
+    same_code_find(arena, job->count, keys, found);
+    for (int i = 0; i < job->count; i++) {
+        first[i] = first[i] == i ? found[i] : first[first[i]];
+        job->tasks[i].variant->code = job->tasks[first[i]].variant->code;
+    }
+}
+
 bool nvptx_compile(const struct target_options *options, struct kernel_module *module, int count,
                    const struct nvptx_task *tasks)
 {
@@ -436,21 +493,27 @@ bool nvptx_compile(const struct target_options *options, struct kernel_module *m
         ptxas_print_command(options, &target_rows[tasks[i].variant->target], tasks[i].variant->function->name);
     if (options->dry_run)
         return true;
-    struct job job = {options, count, tasks};
+    struct job job = {.options = options, .count = count, .tasks = tasks};
     struct child_result *done = ARENA_ARRAY(options->arena, struct child_result, count);
-    struct child_limits limits = {.seconds = worker_seconds(options), .output_bytes = 2 * cubin_limit};
+    int *first = ARENA_ARRAY(options->arena, int, count);
+    job.texts = ARENA_ARRAY(options->arena, struct text, count);
+    find_same_ir(&job, first);
     register_llvm(options);
-    workers_run(work, &job, count, options->jobs, limits, done);
+    if (!make_texts(&job, first))
+        return false;
+    if (options->share_code)
+        find_same_text(&job, first);
+    run_workers(&job, work_on_cubin, first, done);
     bool good = true;
     const char *told = NULL;
     for (int i = 0; i < count; i++) {
-        bool sent = done[i].exit_code == DONE && !done[i].signal && !done[i].timed_out && !done[i].output_too_large;
-        if (!sent) {
-            good = is_told(done, i) ? false : report_failure(options, &tasks[i], &done[i]);
-            continue;
-        }
-        int same = options->share_images ? find_same_code(tasks, done, i) : -1;
-        good = take_reply(options, module, &tasks[i], &done[i], same < 0 ? NULL : tasks[same].variant, &told) && good;
+        const struct child_result *result = &done[first[i]];
+        const struct kernel_variant *variant = tasks[first[i]].variant;
+        if (is_sent(result))
+            good = take_reply(options, module, &tasks[i], job.texts[first[i]].shared_bytes, result, variant, &told) &&
+                   good;
+        else
+            good = first[i] != i || is_told(done, i) ? false : report_failure(options, &tasks[i], result);
     }
     for (int i = 0; i < count; i++) {
         buffer_free(&done[i].output);

@@ -45,7 +45,7 @@ static LLVMValueRef map_of(struct lowering *l, const struct ir_operation *operat
     if (!tensor_map_of(operation, map, &reason))
         die("%s: %s", ir_op_info[operation->opcode].text, reason);
     for (int i = 0; i < l->map_count; i++)
-        if (tensor_map_same(&l->maps[i], map))
+        if (tensor_map_is_same(&l->maps[i], map))
             return tma_map(l, i);
     die("a tensor map of %s was not collected", l->function->name);
 }

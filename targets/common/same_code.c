@@ -1,0 +1,192 @@
+/* Variants of a kernel with the same code become one where they differ in nothing else.  That happens when a condition
+ * of `specialize` says what is an automatic fact anyway, or when it makes no difference to the code.
+ *
+ * IR is the same if its text is, the facts of arguments included, but for what is assumed of scalars that nothing else
+ * asks for.  The later variant stays, because more special ones stand in front of more general ones.  Calls that would
+ * have taken the earlier variant come to the later one, or to one between the two that is right for them as well: the
+ * later one's predicate is what either of the two asked for. */
+#include "targets/common/same_code.h"
+
+#include <string.h>
+
+#include "ir/facts/shared_form.h"
+#include "ir/query.h"
+#include "ir/text.h"
+
+static bool is_same_tree(const struct kernel_expression *a, const struct kernel_expression *b)
+{
+    if (a == b)
+        return true;
+    if (!a || !b || a->op != b->op || a->number != b->number || a->dimension != b->dimension || a->cells != b->cells)
+        return false;
+    for (int i = 0; i < 3; i++)
+        if (!is_same_tree(a->operand[i], b->operand[i]))
+            return false;
+    return true;
+}
+
+/* ---- assumptions of which nothing makes use ---- */
+
+static bool is_computed(const struct ir_operation *op)
+{
+    return op->region_count == 0 && ir_has_trait(op, IR_TRAIT_PURE);
+}
+
+/* Everything that is made of the value are conditions of assumptions. */
+static bool is_only_assumed(const struct ir_value *value)
+{
+    for (const struct ir_use *use = value->uses; use; use = use->next) {
+        if (use->user->opcode == OP_ASSUME)
+            continue;
+        if (!is_computed(use->user))
+            return false;
+        for (int i = 0; i < use->user->result_count; i++)
+            if (!is_only_assumed(use->user->results[i]))
+                return false;
+    }
+    return true;
+}
+
+/* The value is made of constants, and of scalar arguments that are for assumptions alone. */
+static bool says_nothing(const struct ir_value *value)
+{
+    const struct ir_operation *op = value->definition;
+    if (!op)
+        return value->type->kind == IR_TILE && !value->block->parent && is_only_assumed(value);
+    bool nothing = is_computed(op) && (op->operand_count || op->opcode == OP_CONSTANT);
+    for (int i = 0; i < op->operand_count && nothing; i++)
+        nothing = says_nothing(op->operands[i]);
+    return nothing;
+}
+
+static void drop_idle_assumptions(struct ir_function *function)
+{
+    bool dropped = false;
+    for (struct ir_operation *op = function->body->last, *previous; op; op = previous) {
+        previous = op->previous;
+        bool idle = op->opcode == OP_ASSUME ? says_nothing(op->operands[0])
+                                            : dropped && is_computed(op) && !ir_is_used(op);
+        if (idle)
+            ir_remove(op);
+        dropped = dropped || idle;
+    }
+}
+
+/* ---- equal texts ---- */
+
+static uint64_t hash_bytes(const struct same_code_text *text)
+{
+    uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a */
+    for (size_t i = 0; i < text->size; i++)
+        hash = (hash ^ ((const unsigned char *)text->data)[i]) * 0x100000001b3u;
+    return hash;
+}
+
+static bool is_same_text(const struct same_code_text *a, const struct same_code_text *b)
+{
+    return a->data && b->data && a->size == b->size && strcmp(a->entry->kernel, b->entry->kernel) == 0 &&
+           memcmp(a->data, b->data, a->size) == 0;
+}
+
+void same_code_find(struct arena *arena, int count, const struct same_code_text *texts, int *first)
+{
+    uint64_t *hash = ARENA_ARRAY(arena, uint64_t, count + 1);
+    for (int i = 0; i < count; i++) {
+        hash[i] = hash_bytes(&texts[i]);
+        first[i] = i;
+        for (int k = 0; k < i && first[i] == i; k++)
+            if (first[k] == k && hash[k] == hash[i] && is_same_text(&texts[k], &texts[i]))
+                first[i] = k;
+    }
+}
+
+/* Kernels and IR behind all passes: each variant's target stands in front of its text. */
+void same_code_number(struct arena *arena, struct kernel_module *module)
+{
+    VECTOR(struct kernel_variant *) variants = {0};
+    VECTOR(struct same_code_text) texts = {0};
+    for (int i = 0; i < module->entries.count; i++)
+        for (int k = 0; k < module->entries.data[i].variants.count; k++) {
+            struct kernel_entry *entry = &module->entries.data[i];
+            struct buffer code = {0};
+            vector_push(arena, &variants, &entry->variants.data[k]);
+            drop_idle_assumptions(entry->variants.data[k].function);
+            buffer_printf(&code, "%d\n", entry->variants.data[k].target);
+            ir_print_code(&code, entry->variants.data[k].module);
+            vector_push(arena, &texts, ((struct same_code_text){entry, code.data, code.size}));
+        }
+    int *first = ARENA_ARRAY(arena, int, texts.count + 1);
+    same_code_find(arena, texts.count, texts.data, first);
+    for (int i = 0; i < texts.count; i++)
+        variants.data[i]->code = first[i] + 1;
+    for (int i = 0; i < texts.count; i++) {
+        struct buffer code = {.data = (char *)texts.data[i].data};
+        buffer_free(&code);
+    }
+}
+
+/* ---- one variant for several ---- */
+
+static bool is_same_launch(const struct kernel_gpu_code *a, const struct kernel_gpu_code *b)
+{
+    if (a->threads != b->threads || a->cluster != b->cluster || a->persistent != b->persistent ||
+        a->shared_bytes != b->shared_bytes || a->map_count != b->map_count)
+        return false;
+    for (int i = 0; i < a->map_count; i++)
+        if (!tensor_map_is_same(&a->maps[i], &b->maps[i]))
+            return false;
+    return true;
+}
+
+static bool is_alike(const struct kernel_entry *entry, const struct kernel_variant *a, const struct kernel_variant *b)
+{
+    if (!a->code || a->code != b->code || a->grid_rank != b->grid_rank || !is_same_launch(&a->gpu, &b->gpu))
+        return false;
+    for (int i = 0; i < entry->keys.count; i++)
+        if (a->key_values[i] != b->key_values[i])
+            return false;
+    for (int d = 0; d < a->grid_rank; d++)
+        if (!is_same_tree(a->grid[d], b->grid[d]))
+            return false;
+    return true;
+}
+
+static bool is_part(const struct kernel_expression *all, const struct kernel_expression *part)
+{
+    return is_same_tree(all, part) ||
+           (all && all->op == KERNEL_HOST_AND && (is_part(all->operand[0], part) || is_part(all->operand[1], part)));
+}
+
+/* Each part of the second conjunction is one of the first. */
+static bool implies(const struct kernel_expression *a, const struct kernel_expression *b)
+{
+    if (b && b->op == KERNEL_HOST_AND)
+        return implies(a, b->operand[0]) && implies(a, b->operand[1]);
+    return !b || is_part(a, b);
+}
+
+static void take_calls(struct arena *arena, struct kernel_variant *variant, const struct kernel_variant *gone)
+{
+    if (implies(gone->predicate, variant->predicate))
+        return;
+    struct kernel_expression *either = ARENA_NEW(arena, struct kernel_expression);
+    *either = (struct kernel_expression){
+        .op = KERNEL_HOST_OR, .operand = {variant->predicate, gone->predicate}, .at = variant->predicate->at};
+    variant->predicate = gone->predicate ? either : NULL;
+}
+
+void same_code_merge(struct arena *arena, struct kernel_entry *entry)
+{
+    int count = entry->variants.count, kept = 0;
+    struct kernel_variant *variants = entry->variants.data;
+    for (int i = 0; i < count; i++) {
+        int serving = i + 1;
+        while (serving < count && !is_alike(entry, &variants[i], &variants[serving]))
+            serving++;
+        if (serving < count)
+            take_calls(arena, &variants[serving], &variants[i]);
+        else
+            variants[kept++] = variants[i];
+    }
+    entry->variants.count = kept;
+}
