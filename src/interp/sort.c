@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/plant.h"
 #include "interp/frame.h"
 
 /* Whether `a` has to stand before `b`, wherever they were. */
@@ -36,8 +35,6 @@ static void sort_positions(enum ir_element element, bool descending, const uint6
     for (int64_t i = 0; i < count; i++) {
         bool from_right = left == half || (right < count && stands_before(element, descending, key[position[right]],
                                                                           key[position[left]]));
-        if (PLANTED(interp_sort_equals_backwards) && left < half && right < count)
-            from_right = !stands_before(element, descending, key[position[left]], key[position[right]]);
         spare[i] = position[from_right ? right++ : left++];
     }
     memcpy(position, spare, (size_t)count * sizeof *position);

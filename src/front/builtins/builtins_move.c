@@ -1,4 +1,5 @@
 /* Elements along an axis: tiles joined and split, put one behind the other, flipped, gathered by an index. */
+#include "base/plant.h"
 #include "front/builtins/builtins.h"
 
 enum { MOST_EXTENT = 1 << 24 };
@@ -92,9 +93,10 @@ struct value build_join(struct elaborator *e, struct call *call, int interleaves
         return value_error(call->at);
     struct ir_value *parts[2];
     for (int i = 0; i < 2; i++)
-        parts[i] = rank ? reshape(e, two[i].run, rank + 1, extent)
-                        : ir_build_value(&e->builder, OP_SPLAT, ir_type_with_shape(e->context, type, 1, extent), 1,
-                                         &two[i].run);
+        parts[PLANTED(front_interleave_second_first) && interleaves ? 1 - i : i] =
+            rank ? reshape(e, two[i].run, rank + 1, extent)
+                 : ir_build_value(&e->builder, OP_SPLAT, ir_type_with_shape(e->context, type, 1, extent), 1,
+                                  &two[i].run);
     struct ir_value *run = concatenate(e, 2, parts, rank);
     if (!interleaves || !rank)
         return result_like(e, two[0], run, rank, call->at);
