@@ -98,8 +98,9 @@ static struct ir_value *decode_power(struct elaborator *e, struct ir_value *scal
     struct ir_value *bits = ir_binary(b, OP_SHL, code, number(e, type, 23));
     struct ir_value *least = ir_compare(b, IR_PREDICATE_EQ, code, number(e, type, 0));
     struct ir_value *none = ir_compare(b, IR_PREDICATE_EQ, code, number(e, type, 255));
-    bits = ir_select(b, least, number(e, type, 0x00400000),
-                     ir_select(b, none, number(e, type, PLANTED(front_scale_255_is_infinite) ? 0x7f800000 : 0x7fc00000), bits));
+    bits = ir_select(
+        b, least, number(e, type, 0x00400000),
+        ir_select(b, none, number(e, type, PLANTED(front_scale_255_is_infinite) ? 0x7f800000 : 0x7fc00000), bits));
     return bitcast(e, bits, IR_F32);
 }
 
