@@ -33,6 +33,7 @@ struct prefetch {
     VECTOR(struct scheduled_load) loads;         /* in text order */
     int distance;                                /* the greatest */
     int together;                                /* iterations that make their loads together; 1: each for itself */
+    struct ir_operation *fenced;                 /* loads of coming iterations stand behind it; NULL: at the top */
 };
 
 /* Pure, and cheap enough to be computed again for another iteration. */

@@ -139,6 +139,32 @@ static double first_wanted(const struct timing *t, int position)
     return first;
 }
 
+/* The last product by wgmma of a tile that the loop stores for it.  In front of it there is a fence, which waits for
+ * every load that is on its way, so that loads ahead had better start behind it.  Not where one gives the place of
+ * another: these stand in order. */
+static struct ir_operation *find_fenced(const struct prefetch *s, const struct timing *t)
+{
+    struct ir_operation *found = NULL;
+    bool stored = false;
+    for (struct ir_operation *op = s->body->first; op; op = op->next) {
+        bool wgmma = ir_number(op, IR_ATTRIBUTE_INSTRUCTION, IR_INSTRUCTION_FMA) == IR_INSTRUCTION_WGMMA;
+        stored |= op->opcode == OP_BUFFER_STORE;
+        if (stored && op->opcode == OP_DOT_ASYNC && wgmma)
+            found = op;
+    }
+    for (int i = 0; i < s->loads.count && found; i++)
+        for (int k = 0; k < s->loads.count; k++)
+            if (k != i && has_bit(t->needs[s->loads.data[i].position], k))
+                return NULL;
+    return found;
+}
+
+/* Cycles from the top of an iteration to the loads of coming ones. */
+static double start_of_loads(const struct prefetch *s, const struct timing *t)
+{
+    return s->fenced ? t->model.operations[loop_model_position(&t->model, s->fenced)].start : 0;
+}
+
 /* Backwards: what an operation wants, its operands must give in time. */
 static void choose_distances(struct prefetch *s, struct timing *t)
 {
@@ -160,7 +186,7 @@ static void choose_distances(struct prefetch *s, struct timing *t)
         load->early = load->late = false;
         if (t->model.operations[i].start + cost.latency <= first || load->most < 0)
             continue;
-        double beyond = cost.latency - first; /* when made at the top of the iteration */
+        double beyond = cost.latency - first + start_of_loads(s, t);
         while (load->distance < load->most && load->distance * t->model.iteration < beyond)
             load->distance++;
         load->early = load->distance == 0;
@@ -212,6 +238,8 @@ static bool make_late(struct prefetch *s, const struct timing *t, struct schedul
     }
     for (const struct user *user = t->users[load->position]; user; user = user->next)
         last = user->position > last ? user->position : last;
+    int fenced = s->fenced ? loop_model_position(&t->model, s->fenced) : -1;
+    last = last >= 0 && fenced > last ? fenced : last;
     if (last < 0 || last >= t->model.count - 1)
         return false;
     double left = t->model.iteration - t->model.operations[last].start - t->model.operations[last].cost.issue;
@@ -355,6 +383,7 @@ void prefetch_plan(struct prefetch *s)
     struct timing timing = {0};
     const int *taken = prefetch_pressure(s->context->arena, s->body);
     run_model(s, &timing);
+    s->fenced = find_fenced(s, &timing);
     int together = choose_together(s, &timing, taken);
     while (together > 1 && !prefetch_can_be_together(s, together))
         together /= 2;

@@ -266,12 +266,11 @@ static void build_stage(struct emission *e, struct ir_builder *builder, const st
         e->ahead[list->loads.data[i]][k] = results[i];
 }
 
-/* Loads that only move to the top; then the furthest ahead first. */
-static void build_top(struct emission *e, struct ir_operation *top)
+/* Loads that only move to the top of their iteration. */
+static void build_early(struct emission *e, struct ir_operation *top)
 {
     struct ir_builder builder = rewrite_before(top);
     struct remake again = remake_open(e->s->context->arena, e->s->function, e->loop);
-    struct load_list list = {0};
     for (int i = 0; i < e->body->arguments.count; i++)
         remake_set(&again, e->body->arguments.data[i], e->body->arguments.data[i]);
     for (int i = 0; i < e->s->loads.count; i++)
@@ -282,6 +281,13 @@ static void build_top(struct emission *e, struct ir_operation *top)
         if (load->early)
             e->ahead[i][0] = remake_value(&again, &builder, load->load->results[0]);
     }
+}
+
+/* The furthest ahead first. */
+static void build_ahead(struct emission *e, struct ir_operation *place)
+{
+    struct ir_builder builder = rewrite_before(place);
+    struct load_list list = {0};
     for (int k = e->s->distance; k > 0; k--) {
         take_all(e, &list, k, k, false);
         build_stage(e, &builder, &list, k);
@@ -320,7 +326,8 @@ void prefetch_emit(struct prefetch *s)
         build_prologue(&e);
         carry(&e);
     }
-    build_top(&e, e.body->first);
+    build_early(&e, e.body->first);
+    build_ahead(&e, s->fenced ? s->fenced->next : e.body->first);
     for (int i = 0; i < s->loads.count; i++)
         if (s->loads.data[i].late) {
             struct ir_builder builder = rewrite_before(s->loads.data[i].behind->next);
