@@ -225,12 +225,9 @@ static void run_scan(struct exec_case *c)
 }
 
 static const struct exec_test tests[] = {
-    {"attention", run_attention, 3, {1, 70, 90}, 0},
-    {"attention_causal", run_attention_causal, 3, {1, 66, 40}, 0},
-    {"int4", run_int4, 4, {9, 9, 3, 2}, 0},
-    {"state", run_state, 2, {70, 1}, 0},
-    {"passing", run_passing, 2, {6, 1}, 0},
-    {"scan", run_scan, 2, {70, 2}, 0},
+    {"attention", run_attention, 3, {1, 70, 90}, 0}, {"attention_causal", run_attention_causal, 3, {1, 66, 40}, 0},
+    {"int4", run_int4, 4, {9, 9, 3, 2}, 0},          {"state", run_state, 2, {70, 1}, 0},
+    {"passing", run_passing, 2, {6, 1}, 0},          {"scan", run_scan, 2, {70, 2}, 0},
 };
 
 int main(int count, char **arguments) { return exec_main(count, arguments, tests, sizeof tests / sizeof *tests); }
