@@ -61,8 +61,8 @@ bool plan_option_report(struct compilation *compilation)
             continue;
         struct diagnostic *d =
             asked->problem
-                ? diag_report(compilation->diagnostics, DIAGNOSTIC_E0418, asked->at, "--plan: %s", asked->problem)
-                : diag_report(compilation->diagnostics, DIAGNOSTIC_E0418, (struct location){0},
+                ? diag_report(compilation->diagnostics, DIAGNOSTIC_E1008, asked->at, "--plan: %s", asked->problem)
+                : diag_report(compilation->diagnostics, DIAGNOSTIC_E1008, (struct location){0},
                               "--plan: no loop for a GPU that reads tiles or multiplies stands at %s:%d", asked->file,
                               asked->line);
         if (asked->instance)

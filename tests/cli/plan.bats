@@ -35,7 +35,7 @@ gives() {
 # refuses ARCH FILE PLAN MESSAGE
 refuses() {
     ! "$TILECC" -arch="$1" --dryrun -o k.o --plan="$2:5: $3" "$2" >log 2>&1 || { cat log; return 1; }
-    grep -qF "error: --plan: $4" log && grep -q 'E0418' log || { cat log; return 1; }
+    grep -qF "error: --plan: $4" log && grep -q 'E1008' log || { cat log; return 1; }
 }
 
 @test "slots, ways, stages, products in flight and turns are done as asked" {
@@ -60,7 +60,7 @@ refuses() {
     [ "$(grep -c 'ld.global' asked)" -le "$(grep -c 'ld.global' plain)" ]
 }
 
-@test "E0418: what cannot be done, and what is in the way" {
+@test "E1008: what cannot be done, and what is in the way" {
     refuses sm_90a k.tile 'input a slots(60)' 'input a: slots(60) is asked for, and it is slots('
     refuses sm_80 k.tile 'input a tma' 'input a: tma is asked for, and it is cp_async'
     refuses sm_90a k.tile 'product 0 stage(1)' 'product 0: stage(1) is asked for, and it is stage(0)'
@@ -69,7 +69,7 @@ refuses() {
     refuses sm_90a k.tile 'roles(12, 4)' 'those that compute: warps(12) is asked for, and it is warps('
     refuses sm_90a k.tile 'turns(1)' 'the loop: turns(1) is asked for, and it is not'
     ! "$TILECC" -arch=sm_90a --dryrun -o k.o --plan='k.tile:2: turns(1)' k.tile >log 2>&1
-    grep -qF -- '--plan: no loop for a GPU that reads tiles or multiplies stands at k.tile:2 [E0418]' log
+    grep -qF -- '--plan: no loop for a GPU that reads tiles or multiplies stands at k.tile:2 [E1008]' log
 }
 
 @test "a plan that cannot be read is the command's mistake" {
