@@ -72,6 +72,13 @@ static void send_message(const struct diagnostic *diagnostic)
             diagnostic->at.line, diagnostic->at.column, diagnostic->at.end_column, diagnostic->text);
 }
 
+static int send_messages(const struct diagnostics *diagnostics)
+{
+    for (const struct diagnostic *d = diagnostics->first; d; d = d->next)
+        send_message(d);
+    return USER_ERROR;
+}
+
 static int make_ptx(const struct target_options *given, const struct kernel_variant *variant, struct buffer *out)
 {
     const struct target_row *row = &target_rows[variant->target];
@@ -84,10 +91,8 @@ static int make_ptx(const struct target_options *given, const struct kernel_vari
         diag_report(options.diagnostics, DIAGNOSTIC_E1201, variant->function->at,
                     "%s needs %lld bytes of shared memory, %s has %d", variant->label ? variant->label : "a kernel",
                     (long long)shared_bytes, row->name, row->shared_bytes);
-    for (struct diagnostic *d = options.diagnostics->first; d; d = d->next)
-        send_message(d);
     if (!made || shared_bytes > row->shared_bytes)
-        return USER_ERROR;
+        return send_messages(options.diagnostics);
     buffer_append(out, &shared_bytes, sizeof shared_bytes);
     buffer_append(out, ptx.data, ptx.size);
     return DONE;
@@ -105,6 +110,11 @@ static int assemble(const struct target_options *options, const struct kernel_va
     bool good = options->without_ptxas ||
                 ptxas_run(options, &target_rows[variant->target], 32 * variant->function->warps, limits, &ptx, &result);
     int reason = errno;
+    if (!good && result.errors.size) {
+        struct diagnostics *diagnostics = diagnostics_create(options->arena);
+        if (ptxas_report_asm(diagnostics, variant->function, ptx.data, result.errors.data))
+            return send_messages(diagnostics);
+    }
     if (!good) {
         if (result.not_started)
             fprintf(stderr, "%s cannot be run: %s", options->ptxas, strerror(reason));
@@ -165,6 +175,17 @@ static int work_on_cubin(void *context, int number, struct buffer *out)
     return code;
 }
 
+/* Instances of one kernel have the same text in them. */
+static bool is_relayed(const struct diagnostics *diagnostics, enum diagnostic_code code, struct location at,
+                       const char *message)
+{
+    for (const struct diagnostic *d = diagnostics->first; d; d = d->next)
+        if (d->code == code && d->at.source == at.source && d->at.line == at.line && d->at.column == at.column &&
+            strcmp(d->text, message) == 0)
+            return true;
+    return false;
+}
+
 /* Replays what the worker reported under the right code and place. */
 static void relay_messages(const struct target_options *options, const struct nvptx_task *task, const char *text)
 {
@@ -179,7 +200,8 @@ static void relay_messages(const struct target_options *options, const struct nv
             code >= 0 && code < DIAGNOSTIC_COUNT && (size_t)used <= size) {
             struct location place = {(const struct source *)source, line, column, end, NULL};
             char *message = arena_substring(options->arena, text + used, size - (size_t)used);
-            diag_report(options->diagnostics, (enum diagnostic_code)code, line ? place : at, "%s", message);
+            if (!is_relayed(options->diagnostics, (enum diagnostic_code)code, line ? place : at, message))
+                diag_report(options->diagnostics, (enum diagnostic_code)code, line ? place : at, "%s", message);
             reported = true;
         }
         text = next ? next + 1 : NULL;
