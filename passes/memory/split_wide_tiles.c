@@ -25,6 +25,15 @@
  * held in shared memory as well, and registers are kept low enough for a third block: the others load and store while
  * one waits.
  *
+ * Where a block by itself lacks registers for what is kept after all this, nothing is kept that can be had again: the
+ * function is split in that way instead, if it lacks less then, which is tried on copies.  A row that a branch gives is
+ * made there piece by piece, too:
+ *
+ *     %p = if %c { %o = load %x[%row, 0 +: 65536]   %s = add %o, %a   yield %s } else { yield %a }   store %y[…], %p
+ * becomes
+ *     %q = if %c { %o = load %x[%row, 0 +: 16384]   %s = add %o, %b   yield %s } else { yield %b }   store %y[…], %q
+ *     …
+ *
  * Rows half as wide stay whole.  Only what the store alone needs (weights, biases) is read piece by piece; otherwise such
  * rows spill.
  *
@@ -42,7 +51,9 @@
 
 enum { WIDE = 32, PIECE = 16, PIECES = 4 };            /* elements a thread, and their parts */
 enum { LARGE = 16, BLOCKS = 3, LEAST_REGISTERS = 40 }; /* warps of a block; blocks of a multiprocessor; a thread's */
-enum { SPARE = 24 };                                   /* registers of a thread for what is not a tile */
+/* Registers of a thread for what is not a tile: of several blocks, which wait for each other; of one, which computes
+ * ahead; and where tiles are counted by element. */
+enum { SPARE = 24, ROOM = 32, LEAST_SPARE = 8 };
 
 /* How the pieces of an operation are made. */
 struct piece_plan {
@@ -83,6 +94,8 @@ static void look(struct wide_tile *s, struct ir_value *value, int depth, bool al
     }
     for (int i = 0; i < value->definition->operand_count; i++)
         look(s, value->definition->operands[i], depth + 1, once);
+    for (int r = 0; r < value->definition->region_count; r++)
+        look(s, value->definition->regions[r]->last->operands[value->index], depth + 1, once);
 }
 
 /* Bytes a thread keeps for the operation's sake. */
@@ -156,7 +169,7 @@ static bool plan_store(struct wide_tile *s, struct ir_operation *op, struct piec
     s->reload = false;
     int64_t kept = kept_bytes(s, access.value, access.mask, false);
     bool sinks = s->sunk_loads > 0;
-    s->reload = wide_tile_too_much(s, kept);
+    s->reload = s->pressed || wide_tile_too_much(s, kept);
     int64_t kept_again = kept_bytes(s, access.value, access.mask, true);
     s->again = kept_again < kept && (s->reload || !sinks);
     if (!s->again)
@@ -183,7 +196,7 @@ static bool plan_reduce(struct wide_tile *s, struct ir_operation *op, struct pie
     s->in_flight = wide_tile_in_flight(s, value);
     s->reload = false;
     int64_t kept = kept_bytes(s, value, NULL, false);
-    s->reload = wide_tile_too_much(s, int64_max(kept, s->in_flight));
+    s->reload = s->pressed || wide_tile_too_much(s, int64_max(kept, s->in_flight));
     if (!s->reload || kept_bytes(s, value, NULL, true) >= kept)
         return false;
     keep_plan(s, plan);
@@ -198,7 +211,7 @@ static bool plan_reduce(struct wide_tile *s, struct ir_operation *op, struct pie
 static int choose_blocks(struct wide_tile *s)
 {
     struct piece_plan plan;
-    if (!s->context->target || s->function->max_registers || s->adapter.warps < LARGE)
+    if (!s->context->target || s->function->max_registers || s->pressed || s->adapter.warps < LARGE)
         return 1;
     for (s->blocks = BLOCKS; s->blocks > 1; s->blocks--)
         for (int i = 0; i < s->ops.count && wide_tile_registers(s) >= LEAST_REGISTERS; i++)
@@ -244,7 +257,7 @@ static void wide_tile_store(struct wide_tile *s, const struct piece_plan *plan)
 {
     take_plan(s, plan);
     struct ir_builder builder = rewrite_before(s->at);
-    struct ir_operation *reduction = plan->roomy ? last_reduction(s) : NULL;
+    struct ir_operation *reduction = plan->roomy && !s->pressed ? last_reduction(s) : NULL;
     if (reduction) {
         struct ir_builder front = rewrite_before(reduction);
         s->front = reduction;
@@ -406,11 +419,14 @@ static void cap_registers(struct wide_tile *s, struct location at)
     pass_remark(s->context, at, "registers for %d blocks of a multiprocessor", s->blocks);
 }
 
-bool pass_split_wide_tiles(struct ir_function *function, struct pass_context *context)
+static bool split(struct ir_function *function, struct pass_context *context, bool pressed)
 {
     int count, done = 0;
-    struct wide_tile s = {
-        .context = context, .function = function, .blocks = 1, .scratch = budget_scratch(function, context->arena)};
+    struct wide_tile s = {.context = context,
+                          .function = function,
+                          .pressed = pressed,
+                          .blocks = 1,
+                          .scratch = budget_scratch(function, context->arena)};
     s.adapter = (struct layout_adapter){function->module, ir_context_layouts(function->module->context), context->arena,
                                         function->warps};
     ir_walk(function->body, collect, &s);
@@ -423,4 +439,35 @@ bool pass_split_wide_tiles(struct ir_function *function, struct pass_context *co
     if (s.blocks > 1 && s.held.count)
         cap_registers(&s, plans[0].op->at);
     return done > 0;
+}
+
+/* What a thread lacks of `most` registers when the function is split; 0: nothing. */
+static int lack_of_split(const struct ir_function *function, struct pass_context *context, int most, bool pressed)
+{
+    struct pass_context quiet = *context;
+    struct ir_function *copy = ir_function_clone(function->module, function, "copy");
+    quiet.remarks = false;
+    quiet.fuel = NULL;
+    split(copy, &quiet, pressed);
+    int packed = wide_tile_packed(context->arena, copy) + ROOM - most;
+    int elements = wide_tile_elements(context->arena, copy) + LEAST_SPARE - most;
+    ir_function_remove(copy);
+    return (int)int64_max(0, int64_max(packed, elements));
+}
+
+/* Whether tiles that are wanted again leave a block too few registers, and where they are made again it lacks less. */
+static bool is_pressed(const struct ir_function *function, struct pass_context *context)
+{
+    int most = context->target ? target_thread_registers(context->target, function->warps) : 0;
+    if (function->max_registers && function->max_registers < most)
+        most = function->max_registers;
+    if (!most || wide_tile_elements(context->arena, function) + SPARE <= most)
+        return false;
+    int lack = lack_of_split(function, context, most, false);
+    return lack && lack_of_split(function, context, most, true) < lack;
+}
+
+bool pass_split_wide_tiles(struct ir_function *function, struct pass_context *context)
+{
+    return split(function, context, is_pressed(function, context));
 }

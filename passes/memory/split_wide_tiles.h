@@ -20,6 +20,7 @@ struct wide_tile {
     struct pass_context *context;
     struct ir_function *function;
     int64_t scratch;                     /* bytes that one of its operations needs, at the most */
+    bool pressed;                        /* registers do not hold what is kept: nothing is that can be had again */
     int blocks;                          /* of a multiprocessor that registers and shared memory are shared by */
     int most;                            /* elements of a piece that a thread holds; 0: a quarter of its own */
     struct ir_operation *at;             /* the store, or the reduce */
@@ -60,6 +61,10 @@ bool wide_tile_is_computed(const struct wide_tile *s, const struct ir_value *val
 static inline bool stream_used_once(const struct ir_value *value) { return value->uses && !value->uses->next; }
 /* The most registers of a thread that tiles take where they have to be there whole (split_wide_tiles_living.c). */
 int wide_tile_living(struct arena *arena, const struct ir_function *function);
+/* The same where what is reduced is computed where it is reduced; and where elements that several operations work on are
+ * not packed. */
+int wide_tile_packed(struct arena *arena, const struct ir_function *function);
+int wide_tile_elements(struct arena *arena, const struct ir_function *function);
 /* The type of a piece of a tile. */
 const struct ir_type *wide_tile_piece_type(const struct wide_tile *s, const struct ir_type *type);
 /* Reads ahead, where the builder stands, what pieces of a value need from views. */

@@ -35,6 +35,44 @@ static bool same_elements(const struct ir_access *a, const struct ir_access *b)
     return true;
 }
 
+/* Up from the operation to the block, which holds it, there are branches alone. */
+static bool is_in_branches(const struct ir_operation *op, const struct ir_block *block)
+{
+    while (op->block != block && op->block->parent->opcode == OP_IF)
+        op = op->block->parent;
+    return op->block == block;
+}
+
+/* Whether one run of the function comes from the load to the operation at hand without a loop.  Out of branches and
+ * into them only where registers are short. */
+static bool leads_here(const struct wide_tile *s, const struct ir_operation *load)
+{
+    const struct ir_block *common = load->block;
+    while (!ir_block_holds(common, s->at->block))
+        common = common->parent->block;
+    return load->block == s->at->block || (s->pressed && is_in_branches(load, common) && is_in_branches(s->at, common));
+}
+
+/* Whether nothing on the way from the load to the operation at hand writes what the load reads. */
+static bool stays_unwritten(const struct wide_tile *s, const struct ir_operation *load)
+{
+    const struct ir_operation *at = load;
+    while (at != s->last) {
+        if (!at->next) { /* the end of a branch */
+            at = at->block->parent;
+            continue;
+        }
+        at = at->next;
+        while (at != s->at && ir_ancestor_in(at->block, s->at) == at) /* into a branch */
+            at = at->regions[ir_block_holds(at->regions[0], s->at->block) ? 0 : 1]->first;
+        if (at == s->at || (!s->last && at->block == s->at->block))
+            return true;
+        if (alias_clobbers(at, load) && !PLANTED(stream_reads_after_store))
+            return false;
+    }
+    return true;
+}
+
 static bool can_sink(const struct wide_tile *s, const struct ir_operation *op)
 {
     struct ir_access load, store;
@@ -42,13 +80,8 @@ static bool can_sink(const struct wide_tile *s, const struct ir_operation *op)
         return false;
     if (op->opcode == OP_INSIDE)
         return true;
-    if (op->opcode != OP_LOAD || op->block != s->at->block)
+    if (op->opcode != OP_LOAD || !leads_here(s, op) || !stays_unwritten(s, op))
         return false;
-    for (const struct ir_operation *between = op; between != s->last;) {
-        between = between->next;
-        if (alias_clobbers(between, op) && !PLANTED(stream_reads_after_store))
-            return false;
-    }
     if (s->at->opcode == OP_REDUCE)
         return true;
     return ir_access_of(s->at, &store) && (!alias_may(store.view, load.view) || same_elements(&store, &load));
@@ -56,8 +89,9 @@ static bool can_sink(const struct wide_tile *s, const struct ir_operation *op)
 
 int wide_tile_waits(const struct wide_tile *s, const struct ir_operation *load)
 {
+    const struct ir_operation *end = ir_ancestor_in(load->block, s->at);
     int reductions = 0;
-    for (const struct ir_operation *op = load->next; op && op != s->at; op = op->next)
+    for (const struct ir_operation *op = load->next; op && op != end; op = op->next)
         reductions += op->opcode == OP_REDUCE;
     return reductions;
 }
@@ -175,7 +209,7 @@ static bool is_read_again(const struct wide_tile *s, const struct ir_operation *
 {
     bool once = alone && stream_used_once(load->results[0]);
     if (s->at->opcode == OP_REDUCE && !wide_tile_waits(s, load))
-        return s->again && can_sink(s, load) && wide_tile_too_much(s, s->in_flight);
+        return s->again && can_sink(s, load) && (s->pressed || wide_tile_too_much(s, s->in_flight));
     if (held_buffer(s, load))
         return true;
     return (once && can_sink(s, load)) || (s->again && s->reload && (wide_tile_can_hold(s, load) || can_sink(s, load)));
@@ -186,9 +220,51 @@ static bool is_source(const struct ir_operation *op)
     return op && (op->opcode == OP_CONSTANT || op->opcode == OP_SPLAT || op->opcode == OP_IOTA);
 }
 
+/* The value that a branch gives for its result. */
+static struct ir_value *given_by(const struct ir_operation *branch, int region, const struct ir_value *result)
+{
+    return branch->regions[region]->last->operands[result->index];
+}
+
+static bool is_made_again(const struct ir_value *scalar)
+{
+    const struct ir_operation *op = scalar->definition;
+    return op && op->result_count == 1 && !op->region_count && ir_has_trait(op, IR_TRAIT_PURE);
+}
+
+/* A value that is there where the operation at hand stands, or one of a branch that can be made there, of a tile its
+ * pieces. */
+static bool is_there(const struct wide_tile *s, const struct ir_value *value, int depth, bool alone)
+{
+    if (ir_block_holds(value->block, s->at->block))
+        return true;
+    bool is_scalar = !layout_rule_has(value);
+    if (is_scalar ? !is_made_again(value) : !wide_tile_is_computed(s, value, depth, alone))
+        return false;
+    bool once = alone && stream_used_once(value), is = true;
+    for (int i = 0; i < value->definition->operand_count && is; i++)
+        is = is_there(s, value->definition->operands[i], depth + 1, once);
+    return is;
+}
+
+/*     %p = if %c { … yield %a } else { yield %b }      a piece is   if %c { yield piece of %a } else { … }  */
+static bool is_branched(const struct wide_tile *s, const struct ir_value *value, int depth, bool alone)
+{
+    const struct ir_operation *branch = value->definition;
+    bool once = alone && stream_used_once(value);
+    if (!s->pressed || depth > DEPTH || !(once || s->again) || !is_there(s, branch->operands[0], depth + 1, once))
+        return false;
+    for (int r = 0; r < branch->region_count; r++)
+        if (!is_there(s, given_by(branch, r, value), depth + 1, once))
+            return false;
+    return true;
+}
+
 bool wide_tile_is_computed(const struct wide_tile *s, const struct ir_value *value, int depth, bool alone)
 {
     const struct ir_operation *op = value->definition;
+    if (op && op->opcode == OP_IF)
+        return is_branched(s, value, depth, alone);
     if (!op || op->result_count != 1 || op->region_count || depth > DEPTH)
         return false;
     if (is_source(op))
@@ -232,14 +308,28 @@ static void copy_attributes(const struct wide_tile *s, struct ir_operation *to, 
     *link = NULL;
 }
 
-/* What an operation's piece is made from: pieces of tiles, scalars as they are. */
+/* A scalar of a branch is made again. */
+static struct ir_value *make_scalar(struct wide_tile *s, struct ir_builder *builder, struct ir_value *scalar)
+{
+    const struct ir_operation *op = scalar->definition;
+    if (ir_block_holds(scalar->block, s->at->block))
+        return scalar;
+    struct ir_value **operands = ARENA_ARRAY(s->context->arena, struct ir_value *, op->operand_count + 1);
+    for (int i = 0; i < op->operand_count; i++)
+        operands[i] = make_scalar(s, builder, op->operands[i]);
+    struct ir_operation *made = ir_build(builder, op->opcode, op->operand_count, operands, 1, &scalar->type);
+    copy_attributes(s, made, op);
+    return made->results[0];
+}
+
+/* What an operation's piece is made from: pieces of tiles, and scalars. */
 static void make_operands(struct wide_tile *s, struct ir_builder *builder, const struct ir_operation *op,
                           struct ir_value **operands, int number, int depth, bool alone)
 {
     for (int i = 0; i < op->operand_count; i++) {
         struct ir_value *operand = op->operands[i];
         operands[i] = layout_rule_has(operand) ? wide_tile_make_piece(s, builder, operand, number, depth + 1, alone)
-                                               : operand;
+                                               : make_scalar(s, builder, operand);
     }
 }
 
@@ -311,11 +401,31 @@ static struct ir_value *held_piece(struct wide_tile *s, struct ir_builder *build
     return piece;
 }
 
+/* What is made in a branch stays there. */
+static struct ir_value *branched_piece(struct wide_tile *s, struct ir_builder *builder, struct ir_value *value,
+                                       int number, int depth, bool alone)
+{
+    struct ir_operation *op = value->definition;
+    const struct ir_type *type = wide_tile_piece_type(s, value->type);
+    struct ir_value *condition = make_scalar(s, builder, op->operands[0]);
+    struct ir_operation *branch = ir_build(builder, OP_IF, 1, &condition, 1, &type);
+    int made = s->made.count;
+    for (int r = 0; r < op->region_count; r++) {
+        struct ir_builder inner = {.module = builder->module, .block = branch->regions[r], .at = builder->at};
+        struct ir_value *piece = wide_tile_make_piece(s, &inner, given_by(op, r, value), number, depth + 1, alone);
+        ir_build(&inner, OP_YIELD, 1, &piece, 0, NULL);
+        s->made.count = made;
+    }
+    return branch->results[0];
+}
+
 static struct ir_value *compute_piece(struct wide_tile *s, struct ir_builder *builder, struct ir_value *value,
                                       int number, int depth, bool alone)
 {
     struct ir_operation *op = value->definition;
     const struct ir_type *type = wide_tile_piece_type(s, value->type);
+    if (op->opcode == OP_IF)
+        return branched_piece(s, builder, value, number, depth, alone);
     if (op->opcode == OP_LOAD && is_from_held(s, op, alone))
         return held_piece(s, builder, op, number);
     if (op->opcode == OP_LOAD && !alone) /* others read it, too: it had better stay in the caches */
@@ -381,7 +491,7 @@ static void keep_piece(struct wide_tile *s, struct ir_value *value, struct ir_va
 {
     int64_t bytes = bytes_in_thread(piece);
     bool shared = !alone || !stream_used_once(value);
-    bool dear = shared && value->definition->opcode == OP_MATH;
+    bool dear = shared && value->definition->opcode == OP_MATH && !s->pressed;
     if (s->at->opcode != OP_REDUCE || piece->block != s->at->block || !dear || !s->roomy ||
         wide_tile_too_much(s, s->bytes_kept + bytes))
         return;

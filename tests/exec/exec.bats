@@ -18,6 +18,7 @@ numbers() {
 @test "print, and asserts with values" { numbers prints; }
 @test "products with scales" { numbers scaled; }
 @test "reductions" { numbers reduce; }
+@test "rows behind their sums" { numbers behind; }
 @test "scans" { numbers scans; }
 @test "shapes and views" { numbers views; }
 @test "elements 2^31 and 2^32 away" { numbers far; }

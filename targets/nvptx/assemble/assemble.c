@@ -28,11 +28,11 @@ static int tool_seconds(const struct target_options *options)
     return options->tool_seconds ? options->tool_seconds : PTXAS_SECONDS;
 }
 
-/* A worker waits for ptxas, perhaps twice, and has some time of its own. */
+/* A worker waits for ptxas, perhaps for several runs, and has some time of its own. */
 static int worker_seconds(const struct target_options *options)
 {
     int seconds = tool_seconds(options);
-    return seconds < (INT32_MAX - OWN_SECONDS) / 2 ? 2 * seconds + OWN_SECONDS : INT32_MAX;
+    return seconds < (INT32_MAX - OWN_SECONDS) / PTXAS_MOST_RUNS ? PTXAS_MOST_RUNS * seconds + OWN_SECONDS : INT32_MAX;
 }
 
 /* The text of a task's kernel, as a worker sends it home: shared_bytes, then the PTX. */
@@ -98,6 +98,15 @@ static int make_ptx(const struct target_options *given, const struct kernel_vari
     return DONE;
 }
 
+/* The user's own `maxnreg`. */
+static bool asks_for_registers(const struct kernel_variant *variant)
+{
+    for (int i = 0; i < variant->knobs.count; i++)
+        if (strcmp(variant->knobs.data[i].name, "maxnreg") == 0)
+            return true;
+    return false;
+}
+
 static int assemble(const struct target_options *options, const struct kernel_variant *variant, const struct text *text,
                     struct buffer *out)
 {
@@ -108,7 +117,8 @@ static int assemble(const struct target_options *options, const struct kernel_va
         leave_for_nowhere();
     struct child_limits limits = {.seconds = tool_seconds(options), .output_bytes = cubin_limit};
     bool good = options->without_ptxas ||
-                ptxas_run(options, &target_rows[variant->target], 32 * variant->function->warps, limits, &ptx, &result);
+                ptxas_run(options, &target_rows[variant->target], 32 * variant->function->warps,
+                          !asks_for_registers(variant), limits, &ptx, &result);
     int reason = errno;
     if (!good && result.errors.size) {
         struct diagnostics *diagnostics = diagnostics_create(options->arena);

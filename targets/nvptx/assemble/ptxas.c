@@ -89,6 +89,40 @@ static bool allow_all_registers(const struct target_options *options, const stru
     return true;
 }
 
+/* The text with registers for one block fewer; false: it names no limit, or that is for one block. */
+static bool raise_limit(const struct target_row *row, int threads, const struct buffer *ptx, struct buffer *out)
+{
+    static const char words[] = "\n.maxnreg ";
+    const char *line = strstr(ptx->data, words), *end = line ? strchr(line + 1, '\n') : NULL;
+    int limit;
+    if (!end || sscanf(line + sizeof words - 1, "%d", &limit) != 1 || limit <= 0)
+        return false;
+    int blocks = target_registers(row) / (limit * threads);
+    if (blocks < 2)
+        return false;
+    buffer_append(out, ptx->data, (size_t)(line - ptx->data));
+    if (blocks > 2)
+        buffer_printf(out, "%s%d", words, target_thread_registers(row, threads / 32 * (blocks - 1)));
+    else
+        buffer_puts(out, "\n.minnctapersm 1");
+    buffer_puts(out, end);
+    return true;
+}
+
+/* The text with more registers, where there are more to have and memory is in their place. */
+static bool give_registers(const struct target_options *options, const struct target_row *row, int threads,
+                           bool is_own_limit, const struct ptxas_usage *usage, const struct buffer *ptx,
+                           struct buffer *out)
+{
+    if (usage->stores + usage->loads == 0)
+        return false;
+    if (is_own_limit && raise_limit(row, threads, ptx, out))
+        return true;
+    return usage->registers >= 0 &&
+           usage->registers + TARGET_REGISTER_STEP <= target_thread_registers(row, threads / 32) &&
+           allow_all_registers(options, ptx, out);
+}
+
 static void replace(struct buffer *old, struct buffer *with)
 {
     buffer_free(old);
@@ -96,28 +130,28 @@ static void replace(struct buffer *old, struct buffer *with)
     *with = (struct buffer){0};
 }
 
-bool ptxas_run(const struct target_options *options, const struct target_row *row, int threads,
+bool ptxas_run(const struct target_options *options, const struct target_row *row, int threads, bool is_own_limit,
                struct child_limits limits, struct buffer *ptx, struct child_result *result)
 {
     if (!run_once(options, row, limits, ptx, result))
         return false;
     struct ptxas_usage usage = ptxas_read_usage(result->errors.size ? result->errors.data : "");
-    int most = target_thread_registers(row, threads / 32);
     struct buffer text = {0};
-    if (!ptxas_spills(&usage) || usage.registers < 0 || usage.registers + TARGET_REGISTER_STEP > most ||
-        !allow_all_registers(options, ptx, &text))
-        return true;
-    struct child_result again = {0};
-    if (run_once(options, row, limits, &text, &again)) {
+    bool better = true;
+    while (better && give_registers(options, row, threads, is_own_limit, &usage, ptx, &text)) {
+        struct child_result again = {0};
+        bool good = run_once(options, row, limits, &text, &again);
         struct ptxas_usage other = ptxas_read_usage(again.errors.size ? again.errors.data : "");
-        if (other.frame >= 0 && other.stores + other.loads < usage.stores + usage.loads) {
+        better = good && other.frame >= 0 && other.stores + other.loads < usage.stores + usage.loads;
+        if (better) {
             replace(&result->output, &again.output);
             replace(&result->errors, &again.errors);
             replace(ptx, &text);
+            usage = other;
         }
+        buffer_free(&again.output);
+        buffer_free(&again.errors);
+        buffer_free(&text);
     }
-    buffer_free(&again.output);
-    buffer_free(&again.errors);
-    buffer_free(&text);
     return true;
 }

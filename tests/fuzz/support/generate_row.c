@@ -1,11 +1,13 @@
 /* Random kernels over rows wider than registers hold, written as text.
  *
  * An instance loads a row once or twice, from a view of its own or from the output, reduces what it computes of it once
- * to three times, computes with what comes out and stores one or two rows.  Weights and biases come from further
- * views, elements outside are masked, rows end anywhere, a tile is one row or a few.  Every number is a small integer
+ * to three times, computes with what comes out and stores one or two rows, some of it under a condition of the instance.
+ * Weights and biases come from further views, elements outside are masked, rows end anywhere, a tile is one row or a few.  Every number is a small integer
  * until its last operation, so that all orders of sums give the same bits; powers of two are summed within what f32
  * holds exactly. */
 #include "generate_row.h"
+
+#include <string.h>
 
 enum { MOST_VALUES = 12, BOUND = 64 };
 
@@ -21,6 +23,7 @@ struct row_program {
     int beyond;   /* how many elements more the outputs have */
     bool classes; /* lengths are known to be equal */
     bool masked;
+    int branches;            /* rows that a condition chooses */
     bool single;             /* views are the row itself; there is one instance */
     int next;                /* number for names */
     char tile[24], line[24]; /* behind the element, in types: of the tile, of what a reduction gives */
@@ -220,6 +223,55 @@ static void store(struct row_program *p, const char *view, const char *element)
     buffer_puts(p->out, "\n");
 }
 
+static void condition(struct row_program *p, int n)
+{
+    static const char *const words[] = {"lt", "ge", "ne"};
+    buffer_printf(p->out, "%%k%d = compare predicate(%s) %%which, %%nought : bool\n", n,
+                  words[random_below(&p->random, 3)]);
+}
+
+static void keep_names(struct row_program *p, const struct row_program *before)
+{
+    memcpy(p->value, before->value, sizeof p->value);
+    p->value_count = before->value_count;
+}
+
+/* One of two rows, of which one or both are read or computed there. */
+static void branch(struct row_program *p, const char *view, const char *element, int depth)
+{
+    int n = p->next++;
+    struct row_program before = *p;
+    condition(p, n);
+    buffer_printf(p->out, "%%c%d = if %%k%d {\n", n, n);
+    for (int arm = 0; arm < 2; arm++) {
+        if (arm == 0 || chance(p, 30))
+            load(p, view, element, false);
+        if (depth < 2 && chance(p, 25))
+            branch(p, view, element, depth + 1);
+        if (chance(p, 60))
+            compute(p);
+        buffer_printf(p->out, "yield %%%s\n%s", p->value[p->value_count - 1], arm == 0 ? "} else {\n" : "");
+        keep_names(p, &before);
+    }
+    buffer_printf(p->out, "} : f32%s\n%%v%d = add %%c%d, %%zeros : f32%s\n", p->tile, n, n, p->tile);
+    know(p, n);
+}
+
+static void store_in_branch(struct row_program *p, const char *view, const char *element)
+{
+    int n = p->next++;
+    struct row_program before = *p;
+    condition(p, n);
+    buffer_printf(p->out, "if %%k%d {\n", n);
+    if (chance(p, 50))
+        load(p, view, element, false);
+    if (chance(p, 50))
+        compute(p);
+    store(p, view, element);
+    buffer_puts(p->out, "yield\n} else {\nyield\n}\n");
+    keep_names(p, &before);
+}
+
 /* Mostly a tile that few threads hold in many registers: it is interpreted soon. */
 static void choose(struct row_program *p)
 {
@@ -238,6 +290,7 @@ static void choose(struct row_program *p)
     p->fixed = chance(p, 40);
     p->beyond = random_chance(&random, 25) ? random_between(&random, 1, 40) : 0;
     p->classes = !p->fixed && !p->beyond && random_chance(&random, 50);
+    p->branches = random_chance(&random, 40) ? random_between(&random, 1, 3) : 0;
     p->single = !p->height && chance(p, 40);
     p->masked = chance(p, p->single ? 60 : 40);
     snprintf(p->tile, sizeof p->tile, p->height ? "[%d, %d]" : "[%d]", p->height ? p->height : p->width, p->width);
@@ -261,7 +314,14 @@ static void body(struct row_program *p, bool has_weights, bool has_bias, bool ha
         load(p, "b", "f32", false);
     for (int k = random_below(&p->random, 4); k > 0; k--)
         compute(p);
-    if (has_second)
+    for (int k = p->branches; k > 0; k--)
+        if (has_second && chance(p, 60))
+            branch(p, "z", "f32", 0);
+        else
+            branch(p, p->from, p->narrow, 0);
+    if (has_second && p->branches && chance(p, 40))
+        store_in_branch(p, "z", "f32");
+    else if (has_second)
         store(p, "z", "f32");
     store(p, "y", p->narrow);
 }

@@ -1,0 +1,124 @@
+/* tests/exec/behind.tile: rows behind their sums, with each condition true and false. */
+#include "behind.h"
+#include "exec.h"
+
+#include <math.h>
+
+static double eps(enum exec_type type) { return type == EXEC_BF16 ? 1.0 / 128 : 1e-5; }
+
+/* As large as what rounds in a sum of products, which what is stored is made of. */
+static double close_to(enum exec_type type, double sum, double value)
+{
+    return eps(type) * (4 * fabs(sum) + fabs(value) + 16) + 1e-4;
+}
+
+static void run_norm(struct exec_case *c, enum exec_type type, int is_first)
+{
+    int64_t m = c->extent[0], n = c->extent[1], shape[2] = {m, n};
+    struct exec_tensor *x = exec_input(c, type, 2, shape), *y = exec_input(c, type, 2, shape),
+                       *w = exec_input(c, type, 1, &n), *r = exec_output(c, type, 2, shape),
+                       *p = exec_inout(c, EXEC_F32, 2, shape), *q = exec_inout(c, EXEC_F32, 2, shape);
+    struct tile_f32_2 vp, vq;
+    EXEC_BIND(vp, p);
+    EXEC_BIND(vq, q);
+    if (type == EXEC_F32) {
+        struct tile_f32_2 vx, vy, vr;
+        struct tile_f32_1 vw;
+        EXEC_BIND(vx, x);
+        EXEC_BIND(vy, y);
+        EXEC_BIND(vw, w);
+        EXEC_BIND(vr, r);
+        exec_called(c, behind_norm_back_f32(c->stream, &vx, &vy, &vw, &vr, &vp, &vq, is_first));
+    } else {
+        struct tile_bf16_2 vx, vy, vr;
+        struct tile_bf16_1 vw;
+        EXEC_BIND(vx, x);
+        EXEC_BIND(vy, y);
+        EXEC_BIND(vw, w);
+        EXEC_BIND(vr, r);
+        exec_called(c, behind_norm_back_bf16(c->stream, &vx, &vy, &vw, &vr, &vp, &vq, is_first));
+    }
+    for (int64_t i = 0; i < m; i++) {
+        double s = 0, e = 0;
+        for (int64_t k = 0; k < n; k++) {
+            double wd = exec_before(w, k) * exec_before(y, i * n + k);
+            s += exec_before(x, i * n + k) * wd;
+            e += wd;
+        }
+        s /= (double)n;
+        e /= (double)n;
+        for (int64_t k = 0, at = i * n; k < n; k++, at++) {
+            double v = exec_before(x, at), d = exec_before(y, at), wd = exec_before(w, k) * d;
+            exec_expect(c, r, at, wd - (v * s + e), close_to(type, v * s + e, wd));
+            exec_expect(c, p, at, d * v + (is_first ? 0 : exec_before(p, at)), 1e-5);
+            exec_expect(c, q, at, d + (is_first ? 0 : exec_before(q, at)), 1e-5);
+        }
+    }
+}
+
+static void run_sums(struct exec_case *c, enum exec_type type, int number)
+{
+    int64_t m = c->extent[0], n = c->extent[1], shape[2] = {m, n};
+    struct exec_tensor *x = exec_input(c, type, 2, shape), *y = exec_input(c, type, 2, shape),
+                       *z = exec_input(c, type, 2, shape), *r = exec_output(c, type, 2, shape),
+                       *s = exec_output(c, type, 2, shape), *p = exec_inout(c, EXEC_F32, 2, shape),
+                       *q = exec_inout(c, EXEC_F32, 2, shape);
+    struct tile_f32_2 vp, vq;
+    EXEC_BIND(vp, p);
+    EXEC_BIND(vq, q);
+    if (type == EXEC_F32) {
+        struct tile_f32_2 vx, vy, vz, vr, vs;
+        EXEC_BIND(vx, x);
+        EXEC_BIND(vy, y);
+        EXEC_BIND(vz, z);
+        EXEC_BIND(vr, r);
+        EXEC_BIND(vs, s);
+        exec_called(c, behind_sums_back_f32(c->stream, &vx, &vy, &vz, &vr, &vs, &vp, &vq, number));
+    } else {
+        struct tile_bf16_2 vx, vy, vz, vr, vs;
+        EXEC_BIND(vx, x);
+        EXEC_BIND(vy, y);
+        EXEC_BIND(vz, z);
+        EXEC_BIND(vr, r);
+        EXEC_BIND(vs, s);
+        exec_called(c, behind_sums_back_bf16(c->stream, &vx, &vy, &vz, &vr, &vs, &vp, &vq, number));
+    }
+    for (int64_t i = 0; i < m; i++) {
+        double a = 0, e = 0, f = 0;
+        for (int64_t at = i * n; at < (i + 1) * n; at++) {
+            a += exec_before(x, at) * exec_before(y, at) / (double)n;
+            e += exec_before(y, at) / (double)n;
+            f += exec_before(z, at) * exec_before(y, at) / (double)n;
+        }
+        for (int64_t at = i * n; at < (i + 1) * n; at++) {
+            double v = exec_before(x, at), d = exec_before(y, at), g = exec_before(z, at);
+            double more = number <= 0 ? 0 : number + i > 1 ? exec_before(p, at) : -g;
+            exec_expect(c, r, at, d - (v * a + e) + g * f, close_to(type, v * a + g * f + e, d));
+            exec_expect(c, s, at, g * a + d, close_to(type, g * a, d));
+            exec_expect(c, p, at, d * v + more, 1e-5);
+            exec_expect(c, q, at, exec_before(q, at) + (number % 2 ? 0 : v * e), 1e-4);
+        }
+    }
+}
+
+static void run_first_bf16(struct exec_case *c) { run_norm(c, EXEC_BF16, 1); }
+static void run_first_f32(struct exec_case *c) { run_norm(c, EXEC_F32, 1); }
+static void run_next_bf16(struct exec_case *c) { run_norm(c, EXEC_BF16, 0); }
+static void run_next_f32(struct exec_case *c) { run_norm(c, EXEC_F32, 0); }
+static void run_none_bf16(struct exec_case *c) { run_sums(c, EXEC_BF16, 0); }
+static void run_one_f32(struct exec_case *c) { run_sums(c, EXEC_F32, 1); }
+static void run_two_bf16(struct exec_case *c) { run_sums(c, EXEC_BF16, 2); }
+static void run_two_f32(struct exec_case *c) { run_sums(c, EXEC_F32, 2); }
+
+static const struct exec_test tests[] = {{"the first of rows of 1500, bf16", run_first_bf16, 2, {3, 1500}, 0},
+                                         {"the first of rows of 16000", run_first_f32, 2, {3, 16000}, 0},
+                                         {"the next of rows of 16377, bf16", run_next_bf16, 2, {2, 16377}, 0},
+                                         {"the next of rows of 30001", run_next_f32, 2, {2, 30001}, 1},
+                                         {"the next of rows of 32768, bf16", run_next_bf16, 2, {2, 32768}, 1},
+                                         {"the next of rows of 32768", run_next_f32, 2, {2, 32768}, 1},
+                                         {"no branch, bf16", run_none_bf16, 2, {2, 16377}, 0},
+                                         {"the inner branch", run_one_f32, 2, {3, 32768}, 1},
+                                         {"both, bf16", run_two_bf16, 2, {2, 32768}, 1},
+                                         {"both", run_two_f32, 2, {2, 16000}, 0}};
+
+int main(int count, char **arguments) { return exec_main(count, arguments, tests, sizeof tests / sizeof *tests); }

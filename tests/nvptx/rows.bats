@@ -1,0 +1,114 @@
+#!/usr/bin/env bats
+# Rows that registers do not hold beside what stands behind their sums: nothing is kept in local memory.
+
+load ../cli/helper
+
+# no_spills ARCHITECTURES: of all instances of f.tile; a register or two of those that read element by element
+no_spills() {
+    needs_ptxas
+    expect 0 tilecc "-arch=$1" --resource-usage f.tile -o f.o
+    grep -q ' aligned: [0-9]* threads, ' <<<"$output"
+    lacks '[-Wspills]'
+    ! grep ' aligned: .*spills: ' <<<"$output"
+    ! grep -E ' threads, .*spills: ([0-9]{2,}|9) bytes stored' <<<"$output"
+}
+
+@test "the gradient of a norm, with rows added under a condition" {
+    cat >f.tile <<'END'
+kernel norm<T: {bf16, f32}>(x: in T[M, N], y: in T[M, N], w: in T[N], r: out T[M, N], p: inout f32[M, N], q: inout f32[M, N])
+    const(B: {16384, 32768} >= N)
+    grid(row: M)
+{
+    let v = f32(x[row, 0 +: B]);
+    let d = f32(y[row, 0 +: B]);
+    let wd = f32(w[0 +: B]) * d;
+    let c = sum(v * wd);
+    let e = sum(wd);
+    r[row, 0 +: B] = T(wd - (v*c + e));
+    var a = d*v;
+    var b = d;
+    if (N > 5) { a += p[row, 0 +: B]; b += q[row, 0 +: B]; }
+    p[row, 0 +: B] = a;
+    q[row, 0 +: B] = b;
+}
+END
+    no_spills sm_80,sm_90a
+}
+
+@test "the same with a limit for two blocks and rows that are added without a condition" {
+    cat >f.tile <<'END'
+kernel norm(x: in bf16[M, N], y: in bf16[M, N], w: in bf16[N], mean: in f32[M], scale: in f32[M], r: out bf16[M, N], p: inout f32[P, N], q: inout f32[P, N])
+    const(B: {16384, 32768} >= N)
+    grid(row: M)
+{
+    let v = (f32(x[row, 0 +: B]) - mean[row]) * scale[row];
+    let d = f32(y[row, 0 +: B]);
+    let wd = f32(w[0 +: B]) * d;
+    let c = sum(v * wd) / f32(N);
+    let e = sum(wd) / f32(N);
+    r[row, 0 +: B] = bf16((wd - (v*c + e)) * scale[row]);
+    p[row % P, 0 +: B] = p[row % P, 0 +: B] + d*v;
+    q[row % P, 0 +: B] = q[row % P, 0 +: B] + d;
+}
+END
+    no_spills sm_80,sm_90a
+}
+
+@test "a limit for three blocks is not taken where it spills" {
+    cat >f.tile <<'END'
+kernel norm(x: in bf16[M, N], s: in bf16[M, N], w: in bf16[N], b: in bf16[N], y: out bf16[M, N], h: out bf16[M, N])
+    const(B: {16384} >= N)
+    grid(row: M)
+{
+    let v = f32(x[row, 0 +: B]) + f32(s[row, 0 +: B]);
+    h[row, 0 +: B] = bf16(v);
+    let mean = sum(v) / f32(N);
+    let d = where(iota(B) < N, v - mean, 0.0);
+    let r = rsqrt(sum(d*d) / f32(N) + 1.0e-5);
+    y[row, 0 +: B] = bf16(d * r * f32(w[0 +: B]) + f32(b[0 +: B]));
+}
+END
+    no_spills sm_90a
+    # a limit that was asked for is kept
+    sed -i 's/grid(/tune(maxnreg: {40}) &/' f.tile
+    expect 0 tilecc -w -arch=sm_90a --resource-usage f.tile -o f.o
+    contains '; 40 registers, spills: '
+}
+
+@test "a softmax of sums, whose exponentials are stored twice, once under a condition" {
+    cat >f.tile <<'END'
+kernel soft(x: in bf16[M, N], bias: in? f32[M, N], y: out bf16[M, N], t: inout f32[M, N], adds: bool)
+    const(B: {32768} >= N)
+    grid(row: M)
+{
+    let inside = iota(B) < N;
+    let v = f32(x[row, 0 +: B]) + bias[row, 0 +: B];
+    let e = where(inside, exp(v - max(where(inside, v, -inf))), 0.0);
+    let q = e / sum(e);
+    y[row, 0 +: B] = bf16(q);
+    if (adds) t[row, 0 +: B] = t[row, 0 +: B] + q;
+}
+END
+    no_spills sm_90a
+}
+
+@test "rows that are chosen in branches of branches" {
+    cat >f.tile <<'END'
+kernel sums(x: in f32[M, N], y: in f32[M, N], z: in f32[M, N], r: out f32[M, N], s: out f32[M, N], p: inout f32[M, N], n: i32)
+    const(B: {16384, 32768} >= N)
+    grid(row: M)
+{
+    let v = x[row, 0 +: B];
+    let d = y[row, 0 +: B];
+    let g = z[row, 0 +: B];
+    let c = sum(v * d);
+    let f = sum(g * d);
+    r[row, 0 +: B] = d - v*c + g*f;
+    s[row, 0 +: B] = g*c + d;
+    var a = d*v;
+    if (n > 0) { if (n > 1) a += p[row, 0 +: B]; else a -= g; }
+    p[row, 0 +: B] = a;
+}
+END
+    no_spills sm_90a
+}
