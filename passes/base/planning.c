@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/plant.h"
 #include "ir/query.h"
 
 bool planning_is_input(const struct ir_operation *op)
@@ -181,7 +182,7 @@ void planning_note_asked(struct pass_context *context, const struct ir_operation
     struct asked_plan *asked = planning_find_asked(context, loop);
     if (!asked)
         return;
-    asked->done |= !problem;
+    asked->done |= !problem || PLANTED(asked_plan_is_never_refused);
     if (!problem || asked->problem)
         return;
     asked->problem = arena_printf(context->asked->arena, "%s", problem);

@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "base/plant.h"
+
 double stage_plan_iteration(const struct loop_model *model, const struct stage_plan *plan, unsigned later)
 {
     double work = model->chain - model->tensor, moved = 0;
@@ -29,7 +31,8 @@ static void find_needs(struct arena *arena, const struct loop_model *model, stru
                                                       : 0;
     for (int p = 0; p < plan->count; p++)
         for (int q = 0; q < plan->count; q++) {
-            unsigned needs = plan->needs[plan->position[q]] | next[plan->position[q]];
+            unsigned needs = plan->needs[plan->position[q]];
+            needs |= PLANTED(stages_forget_next_iteration) ? 0 : next[plan->position[q]];
             needing[p] |= (needs >> p & 1) << q;
         }
 }
