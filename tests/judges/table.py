@@ -20,16 +20,17 @@ def main():
     run = json.loads(files[-1].read_text())
     peers = {row['name']: row for row in run['peers']}
     ratios, right = [], 0
-    rows = sorted(run['ours'], key=lambda row: int(row['name'].split('_')[0]))
+    missing = [{'name': name, 'status': 'not run', 'us': None} for name in peers if name not in {r['name'] for r in run['ours']}]
+    rows = sorted(run['ours'] + missing, key=lambda row: int(row['name'].split('_')[0]))
     lines = []
     for row in rows:
         peer = peers.get(row['name'], {})
         compiled, eager = peer.get('compiled_us'), peer.get('eager_us')
-        ratio = compiled / row['us'] if compiled else None
+        ratio = compiled / row['us'] if compiled and row['us'] else None
         right += row['status'] == 'right'
         if ratio:
             ratios.append(ratio)
-        cells = [row['name'], row['status'], f"{row['us'] / 1e3:.3f}", f'{eager / 1e3:.3f}' if eager else '',
+        cells = [row['name'], row['status'], f"{row['us'] / 1e3:.3f}" if row['us'] else '', f'{eager / 1e3:.3f}' if eager else '',
                  f'{compiled / 1e3:.3f}' if compiled else '', f'{ratio:.2f}' if ratio else '', str(source_bytes(row['name']))]
         lines.append('| ' + ' | '.join(cells) + ' |')
     print('# KernelBench, level 1\n')
@@ -37,7 +38,7 @@ def main():
           f'made by `python3 tests/judges/table.py` of {files[-1].name}.\n')
     if ratios:
         mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
-        print(f'{right} of {len(rows)} right. Beside `torch.compile`, {len(ratios)} timed: geometric mean {mean:.2f}, '
+        print(f'{right} of {len(rows) - len(missing)} right. Beside `torch.compile`, {len(ratios)} timed: geometric mean {mean:.2f}, '
               f'{sum(r >= 1 for r in ratios)} at or above it, least {min(ratios):.2f}.\n')
     print('| operator | ours | ms | eager | torch.compile | ratio | bytes of source |\n|---|---|---|---|---|---|---|')
     print('\n'.join(lines))
