@@ -170,7 +170,7 @@ static bool is_wanted_behind(const struct ir_value *value, const struct ir_opera
 static int64_t words_through(const struct ir_value *value, const struct ir_operation *place)
 {
     bool waits = value->type->kind == IR_TILE && value->type->rank == 2 && !layout_rule_cheap(value) &&
-                 is_wanted_behind(value, place);
+                 !live_tiles_loaded_factor(value) && is_wanted_behind(value, place);
     return waits ? ir_type_bytes(value->type) / 4 : 0;
 }
 

@@ -9,14 +9,13 @@
 #include "ir/facts/layout_rules.h"
 #include "ir/facts/living.h"
 
-/* Does nothing read it but products, which read what is loaded from shared memory. */
-static bool is_loaded_factor(const struct ir_value *value)
+bool live_tiles_loaded_factor(const struct ir_value *value)
 {
     if (!value->definition || (value->definition->opcode != OP_LOAD && value->definition->opcode != OP_PERMUTE))
         return false;
     for (const struct ir_use *use = value->uses; use; use = use->next) {
         bool factor = use->user->opcode == OP_DOT && use->index < 2;
-        if (!factor && (use->user->opcode != OP_PERMUTE || !is_loaded_factor(use->user->results[0])))
+        if (!factor && (use->user->opcode != OP_PERMUTE || !live_tiles_loaded_factor(use->user->results[0])))
             return false;
     }
     return true;
@@ -25,8 +24,8 @@ static bool is_loaded_factor(const struct ir_value *value)
 /* A broadcast reads the registers of what it is made of. */
 static int64_t words_of(const struct ir_value *value)
 {
-    if (value->type->kind != IR_TILE || value->type->rank != 2 || layout_rule_cheap(value) || is_loaded_factor(value) ||
-        (value->definition && value->definition->opcode == OP_BROADCAST))
+    if (value->type->kind != IR_TILE || value->type->rank != 2 || layout_rule_cheap(value) ||
+        live_tiles_loaded_factor(value) || (value->definition && value->definition->opcode == OP_BROADCAST))
         return 0;
     return ir_type_bytes(value->type) / 4;
 }

@@ -8,6 +8,8 @@
 #define TILECC_LIVE_TILES_H
 #include "ir/ir.h"
 
+/* Does nothing read it but products, which read what is loaded from shared memory. */
+bool live_tiles_loaded_factor(const struct ir_value *value);
 /* Words of 32 bits of the tiles of rank 2, at the place where they are most. */
 int64_t live_tiles_most(const struct ir_function *function);
 #endif
