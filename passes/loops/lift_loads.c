@@ -17,7 +17,7 @@
 enum {
     MOST_REGISTERS = 32,
     MOST_MOVING = 24,
-    LEAST_CYCLES = 300 /* of a block: half of what a load takes; for less nothing has to move */
+    LEAST_CYCLES = 1000 /* of a block: what a load takes; for less, other blocks hide it, and registers are dear */
 };
 
 pass_function pass_lift_loads;
