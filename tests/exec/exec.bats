@@ -28,6 +28,7 @@ numbers() {
 @test "control flow" { numbers control; }
 @test "atomics" { numbers atomics; }
 @test "products" { numbers products; }
+@test "rows with something behind them" { numbers behind; }
 @test "one product in many words" { numbers rewritten; }
 
 @test "examples: saxpy" { numbers saxpy; }

@@ -81,7 +81,7 @@ static LLVMValueRef describe(struct arena *arena, LLVMContextRef llvm, struct di
                                            .map_count = count,
                                            .maps = maps};
     vector_push(arena, &entry.variants, variant);
-    result = host_descriptor(&builder, &entry, NULL);
+    result = host_descriptor(&builder, &entry);
     *failed = builder.failed;
     return result;
 }
