@@ -28,7 +28,9 @@ numbers() {
 @test "control flow" { numbers control; }
 @test "atomics" { numbers atomics; }
 @test "products" { numbers products; }
-@test "rows with something behind them" { numbers behind; }
+@test "all instances together" { numbers across; }
+@test "loops of several products" { numbers loops; }
+@test "parts of views with bounds known only when running" { numbers parts; }
 @test "one product in many words" { numbers rewritten; }
 
 @test "examples: saxpy" { numbers saxpy; }
