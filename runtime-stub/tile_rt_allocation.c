@@ -18,6 +18,14 @@ static struct {
     struct allocation *first;
 } said = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
+void tile_rt_allocation_after_fork(void)
+{
+    static const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
+    memcpy(&said.lock, &fresh,
+           sizeof fresh); /* a thread that is not here may have held it, with the list in two parts */
+    said.first = NULL;
+}
+
 /* Under the lock.  The link to the allocation that holds the address, or to NULL. */
 static struct allocation **find(uint64_t address)
 {
@@ -27,7 +35,7 @@ static struct allocation **find(uint64_t address)
     return link;
 }
 
-int tile_set_allocation(const void *pointer, size_t bytes)
+TILE_RT_PUBLIC int tile_set_allocation(const void *pointer, size_t bytes)
 {
     uint64_t from = (uintptr_t)pointer;
     struct allocation **link, *now = NULL;

@@ -162,17 +162,20 @@ TILE_RT_HIDDEN int tile_rt_make_maps(struct tile_rt_call *call, const struct til
 
 /* ---- tile_rt_workspace.c ---------------------------------------------------------------------------------------- */
 enum { TILE_RT_WORKSPACE_ALIGNMENT = 256 };
+struct workspace;
 struct tile_rt_workspace {
     void *memory;
-    int own; /* to be given back */
+    int own;                /* to be given back */
+    struct workspace *held; /* given for the stream: no other launch uses it until ours is in the stream; or NULL */
 };
 /* Finds the memory, completes the slots and fills what is to be filled, on the stream in whose context we are. */
 TILE_RT_HIDDEN int tile_rt_workspace_begin(struct tile_rt_call *call, struct CUstream_st *stream,
                                            struct tile_rt_workspace *workspace);
 /* Gives the memory back behind the launch, which has this status, and gives that or what goes wrong then. */
 TILE_RT_HIDDEN int tile_rt_workspace_end(const struct tile_rt_call *call, struct CUstream_st *stream,
-                                         const struct tile_rt_workspace *workspace, int status);
+                                         struct tile_rt_workspace *workspace, int status);
 TILE_RT_HIDDEN void tile_rt_workspace_after_fork(void);
+TILE_RT_HIDDEN void tile_rt_allocation_after_fork(void);
 
 /* ---- tile_rt_allocation.c --------------------------------------------------------------------------------------- */
 /* cuPointerGetAttribute */

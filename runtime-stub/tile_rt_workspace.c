@@ -20,6 +20,7 @@ enum {
     POOL_RELEASE_THRESHOLD = 4, /* CU_MEMPOOL_ATTR_RELEASE_THRESHOLD */
     POOL_PINNED = 1,            /* CU_MEM_ALLOCATION_TYPE_PINNED */
     POOL_ON_DEVICE = 1,         /* CU_MEM_LOCATION_TYPE_DEVICE */
+    STREAM_PER_THREAD = 2,      /* CU_STREAM_PER_THREAD */
     MAX_DEVICES = 64
 };
 
@@ -43,6 +44,7 @@ struct pool_properties { /* CUmemPoolProps */
 
 /* What a program gave for a stream; bytes 0: it took it back. */
 struct workspace {
+    pthread_mutex_t launch; /* held by a launch that has the memory until all of it is in the stream */
     struct workspace *next;
     uint64_t context;
     struct CUstream_st *stream;
@@ -66,7 +68,8 @@ static __thread struct workspace on_processor;
 void tile_rt_workspace_after_fork(void)
 {
     static const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
-    memcpy(&shared.lock, &fresh, sizeof fresh); /* a thread that is not here may have held it */
+    memcpy(&shared.lock, &fresh, sizeof fresh); /* a thread that is not here may have held it, and those of launches */
+    shared.given = NULL;
 }
 
 /* ---- what a program gives --------------------------------------------------------------------------------------- */
@@ -89,6 +92,7 @@ static int set_given(uint64_t context, struct CUstream_st *stream, void *pointer
     if (given == NULL && bytes != 0) {
         given = calloc(1, sizeof *given);
         if (given != NULL) {
+            pthread_mutex_init(&given->launch, NULL);
             given->context = context;
             given->stream = stream;
             given->next = shared.given;
@@ -113,6 +117,9 @@ TILE_RT_PUBLIC int tile_set_workspace(struct CUstream_st *stream, void *pointer,
     if ((uintptr_t)pointer % TILE_RT_WORKSPACE_ALIGNMENT != 0)
         return tile_rt_fail(TILE_ERR_ARG, "tile_set_workspace: %p is not a multiple of %d", pointer,
                             (int)TILE_RT_WORKSPACE_ALIGNMENT);
+    if ((uintptr_t)stream == STREAM_PER_THREAD && bytes != 0)
+        return tile_rt_fail(TILE_ERR_ARG, "tile_set_workspace: CU_STREAM_PER_THREAD is another stream in each thread; "
+                                          "give memory for a stream of your own");
     if (stream == TILE_CPU) {
         on_processor.pointer = pointer;
         on_processor.bytes = bytes;
@@ -122,23 +129,46 @@ TILE_RT_PUBLIC int tile_set_workspace(struct CUstream_st *stream, void *pointer,
     return status != TILE_OK ? status : set_given(tile_rt_cuda_context(), stream, pointer, bytes);
 }
 
-/* Memory that was given for the stream; NULL: none was. */
-static int take_given(const struct tile_rt_call *call, struct CUstream_st *stream, void **memory)
+/* What was given for the stream, with its lock: what fills the memory and the launch behind it are two things in the
+ * stream, and another thread's must not come between them. */
+static struct workspace *hold_given(struct CUstream_st *stream)
 {
-    struct workspace given = on_processor;
-    if (stream != TILE_CPU) {
-        const struct workspace *found;
+    struct workspace *found;
+    pthread_mutex_lock(&shared.lock);
+    found = find_given(tile_rt_cuda_context(), stream);
+    pthread_mutex_unlock(&shared.lock); /* rows stay; a launch that holds one asks for this lock, too */
+    if (found != NULL)
+        pthread_mutex_lock(&found->launch);
+    return found;
+}
+
+static void let_go(struct tile_rt_workspace *workspace)
+{
+    if (workspace->held != NULL)
+        pthread_mutex_unlock(&workspace->held->launch);
+    workspace->held = NULL;
+}
+
+/* Memory that was given for the stream; NULL: none was. */
+static int take_given(const struct tile_rt_call *call, struct CUstream_st *stream, struct tile_rt_workspace *workspace)
+{
+    struct workspace *found = stream == TILE_CPU ? &on_processor : hold_given(stream);
+    void *pointer = NULL;
+    size_t bytes = 0;
+    workspace->held = stream == TILE_CPU ? NULL : found;
+    if (found != NULL) {
         pthread_mutex_lock(&shared.lock);
-        found = find_given(tile_rt_cuda_context(), stream);
-        given.pointer = found != NULL ? found->pointer : NULL;
-        given.bytes = found != NULL ? found->bytes : 0;
+        pointer = found->pointer;
+        bytes = found->bytes;
         pthread_mutex_unlock(&shared.lock);
     }
-    *memory = given.bytes != 0 ? given.pointer : NULL;
-    if (given.bytes == 0 || given.bytes >= call->workspace_bytes)
+    workspace->memory = bytes != 0 ? pointer : NULL;
+    if (bytes == 0)
+        let_go(workspace);
+    if (bytes == 0 || bytes >= call->workspace_bytes)
         return TILE_OK;
     return tile_rt_fail(TILE_ERR_ARG, "%s: needs %zu bytes of workspace, and tile_set_workspace gave %zu",
-                        call->kernel->name, call->workspace_bytes, given.bytes);
+                        call->kernel->name, call->workspace_bytes, bytes);
 }
 
 /* ---- the driver ------------------------------------------------------------------------------------------------- */
@@ -288,7 +318,7 @@ static int fill_all(const struct tile_rt_call *call, struct CUstream_st *stream)
 
 static int take_memory(const struct tile_rt_call *call, struct CUstream_st *stream, struct tile_rt_workspace *workspace)
 {
-    int status = take_given(call, stream, &workspace->memory);
+    int status = take_given(call, stream, workspace);
     workspace->own = workspace->memory == NULL && call->workspace_bytes != 0;
     if (status == TILE_OK && stream != TILE_CPU) {
         status = prepare_driver(call, workspace->own);
@@ -305,8 +335,10 @@ int tile_rt_workspace_begin(struct tile_rt_call *call, struct CUstream_st *strea
 {
     int error, status = take_memory(call, stream, workspace);
     uint32_t i;
-    if (status != TILE_OK)
+    if (status != TILE_OK) {
+        let_go(workspace);
         return status;
+    }
     for (i = 0; i < call->kernel->scratch_count; i++)
         call->slots[call->kernel->scratch[i].slot] += (uint64_t)(uintptr_t)workspace->memory;
     error = fill_all(call, stream);
@@ -317,9 +349,10 @@ int tile_rt_workspace_begin(struct tile_rt_call *call, struct CUstream_st *strea
 }
 
 int tile_rt_workspace_end(const struct tile_rt_call *call, struct CUstream_st *stream,
-                          const struct tile_rt_workspace *workspace, int status)
+                          struct tile_rt_workspace *workspace, int status)
 {
     int error;
+    let_go(workspace);
     if (!workspace->own)
         return status;
     if (stream == TILE_CPU) {

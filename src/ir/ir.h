@@ -401,6 +401,7 @@ struct ir_argument_fact {
     int64_t extent_multiple[IR_MAX_RANK];
     int64_t extent_limit;          /* every extent is < this; 2^31 unless huge; 0: none */
     bool restricted;               /* shares no element with any other argument */
+    bool own;                      /* memory of the launch: there behind the maps that the run time makes */
     int extent_class[IR_MAX_RANK]; /* extents of one class are equal; 0: none.  Views */
 };
 struct ir_function {

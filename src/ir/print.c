@@ -566,6 +566,10 @@ static void print_fact(struct buffer *out, const struct ir_type *type, const str
         buffer_printf(out, "%srestrict", any ? ", " : " {");
         any = true;
     }
+    if (fact->own) {
+        buffer_printf(out, "%sscratch", any ? ", " : " {");
+        any = true;
+    }
     int64_t class[IR_MAX_RANK];
     for (int i = 0; i < IR_MAX_RANK; i++)
         class[i] = fact->extent_class[i];

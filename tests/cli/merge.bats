@@ -194,3 +194,26 @@ END
         [ "$("$TILECC" info f.o | grep -c '^image')" = "$runs" ]
     done
 }
+
+@test "helpers that constants of their callers went into stay apart" {
+    cat >helped.tile <<'END'
+kernel first(x: in f64[N], y: out f64[N]) grid(b: cdiv(N, 64)) { y[b*64 +: 64] = fma(x[b*64 +: 64], 1.5, 2.5); }
+kernel second(x: in f64[N], y: out f64[N]) grid(b: cdiv(N, 64)) { y[b*64 +: 64] = fma(x[b*64 +: 64], 1.75, 2.5); }
+END
+    cat >helped.c <<'END'
+#include "helped.h"
+int main(void)
+{
+    double x[64], y[64], z[64];
+    for (int i = 0; i < 64; i++) x[i] = 1e308;
+    struct tile_f64_1 vx = {x, {64}, {1}}, vy = {y, {64}, {1}}, vz = {z, {64}, {1}};
+    return helped_first(TILE_CPU, &vx, &vy) || helped_second(TILE_CPU, &vx, &vz) || y[5] != 1.5e308 || z[5] != 1.75e308;
+}
+END
+    "$TILECC" --emit-runtime -o helped_rt.o
+    for level in 1 2 3; do
+        "$TILECC" -w -arch=cpu -O$level helped.tile
+        ${CC:-cc} -I. helped.c helped.o helped_rt.o -o helped -ldl -lpthread -lm
+        TILE_CPU_ISA=baseline ./helped
+    done
+}

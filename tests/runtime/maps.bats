@@ -13,3 +13,22 @@
         "$here/maps_check.c" maps.o tile_rt.o -o check -ldl -lpthread
     LD_LIBRARY_PATH=$PWD ./check
 }
+
+@test "memory of the launch is reached without a map: there is none yet when the run time makes maps" {
+    cd "$BATS_TEST_TMPDIR"
+    cat >own.tile <<'END'
+kernel own(a: in f16[M, K], c: out f32[M, 256], n: i64)
+    grid(i: cdiv(M, 128)) requires(K % 64 == 0, M % 128 == 0)
+    scratch(u: f16[n, 256] = 1.0, t: f32[M, 256])
+{
+    var s = f32[128, 256](0.0);
+    for k in 0..cdiv(K, 64) { s += a[i*128 +: 128, k*64 +: 64] @ u[k*64 +: 64, 0 +: 256]; }
+    t[i*128 +: 128, 0 +: 256] = s;
+    c[i*128 +: 128, 0 +: 256] = t[i*128 +: 128, 0 +: 256] + 1.0;
+}
+END
+    "$TILECC" -w -arch=sm_90a --emit=tir -o - own.tile >own.tir
+    grep -q 'restrict, scratch' own.tir
+    "$TILECC" -w -arch=sm_90a --emit=ptx -o - own.tile >own.ptx
+    [ -z "${PTXAS-}" ] || "$TILECC" -w -arch=sm_90a own.tile
+}

@@ -38,6 +38,7 @@ END
     library 3 b
     both_run_their_own
     readelf --dyn-syms -W liba.so | grep 'PROTECTED.* act$'
+    ! readelf --dyn-syms -W liba.so | grep 'DEFAULT.* tile_' | grep -v UND
     cat >find.c <<'END'
 #include <dlfcn.h>
 int main(void)

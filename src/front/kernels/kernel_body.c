@@ -222,7 +222,7 @@ static void make_scratch(struct body *b)
         extent += scratch->rank;
         struct ir_value *run = ir_block_argument(e->function->body, ir_type_intern(e->context, &type), scratch->name);
         const struct ir_argument_fact fact = {
-            .base_alignment = 16, .restricted = true, .extent_limit = (int64_t)1 << 31};
+            .base_alignment = 16, .restricted = true, .own = true, .extent_limit = (int64_t)1 << 31};
         vector_push(e->arena, &e->function->facts, fact);
         if (i == kernel->scratch.count) { /* behind those of the source: what counts the programs */
             e->function->ordered = 1 + run->index;

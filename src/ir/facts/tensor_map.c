@@ -17,6 +17,8 @@ static const char *facts_problem(const struct ir_value *view, const int *dimensi
     if (view->index >= function->facts.count)
         return "nothing is known of the view";
     const struct ir_argument_fact *fact = &function->facts.data[view->index];
+    if (fact->own)
+        return "the view is memory of the launch, which is there only behind the maps";
     if (fact->base_alignment < TMA_ALIGNMENT || fact->base_alignment % TMA_ALIGNMENT)
         return "the view's base is not known to be aligned to 16 bytes";
     for (int i = 0; i < type->rank; i++) {
