@@ -149,7 +149,8 @@ static int64_t step_of_index(const struct prefetch *s, const struct ir_value *in
         return 0;
     const struct ir_value *left = op->operands[0], *right = op->operand_count == 2 ? op->operands[1] : NULL;
     int bits = ir_element_info[index->type->element].bits;
-    if (op->opcode == OP_CAST && ir_element_info[left->type->element].bits <= bits)
+    if (op->opcode == OP_CAST && ir_element_info[left->type->element].bits <= bits &&
+        !ir_is_float(left->type->element) && !ir_is_float(index->type->element))
         return step_of_index(s, left);
     if (op->opcode == OP_ADD && !ir_block_holds(s->body, right->block))
         return step_of_index(s, left);
@@ -162,7 +163,7 @@ static int64_t step_of_index(const struct prefetch *s, const struct ir_value *in
  *     %own = load %x[%i, %p]     store %x[%i, %p], %s
  * Along some dimension both have the same index, and it grows by at least as much as either covers.  The store stands
  * behind the load, so that what the load reads is written in later operations or earlier iterations alone, and these
- * write elsewhere.  A view that is written does not overlap itself. */
+ * write elsewhere: if the view is the same in all iterations, and does not overlap itself. */
 static bool writes_apart(const struct prefetch *s, const struct ir_operation *write, const struct ir_operation *load)
 {
     struct ir_access writing, reading;
@@ -170,7 +171,8 @@ static bool writes_apart(const struct prefetch *s, const struct ir_operation *wr
     while (later && later != write)
         later = later->next;
     if (!later || write->opcode != OP_STORE || load->opcode != OP_LOAD || s->loop->opcode != OP_FOR ||
-        !ir_access_of(write, &writing) || !ir_access_of(load, &reading) || writing.view != reading.view)
+        !ir_access_of(write, &writing) || !ir_access_of(load, &reading) || writing.view != reading.view ||
+        !alias_is_one_to_one(reading.view) || ir_is_inside(reading.view, s->loop))
         return false;
     for (int d = 0; d < reading.rank; d++) {
         bool gathers = reading.place[d] == IR_GATHER || writing.place[d] == IR_GATHER;

@@ -24,7 +24,7 @@ enum { BLOCKS = 2 };
 /* Whether all blocks of a cluster along the dimension bring the same by this copy. */
 static bool is_the_same(const struct ir_operation *copy, int dimension)
 {
-    for (int i = 1; i + 1 < copy->operand_count; i++)
+    for (int i = 0; i + 1 < copy->operand_count; i++) /* the view, too: it may be a part that the grid chooses */
         if (outline_direction(copy->operands[i], dimension) != 0)
             return false;
     return true;

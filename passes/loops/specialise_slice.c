@@ -128,10 +128,10 @@ int outline_direction(const struct ir_value *value, int dimension)
     switch (op->opcode) {
     case OP_GRID_INDEX: return ir_number(op, IR_ATTRIBUTE_DIMENSION, 0) == dimension;
     case OP_CONSTANT:
+    case OP_GRID_SIZE: return 0;
     case OP_EXTENT:
     case OP_STRIDE:
-    case OP_GRID_SIZE:
-    case OP_PRESENT: return 0;
+    case OP_PRESENT:
     case OP_CAST: return outline_direction(op->operands[0], dimension);
     case OP_ADD:
     case OP_MIN:

@@ -104,6 +104,8 @@ static bool stores_elsewhere(const struct ir_operation *store, const struct ir_a
         int found = -1;
         if (!ir_has_trait(loop, IR_TRAIT_LOOP))
             continue;
+        if (ir_is_inside(access->view, loop))
+            return false; /* another part each time, so that equal indexes may be other places, and others equal ones */
         for (int d = 0; d < access->rank && found < 0; d++)
             if (!(used >> d & 1) && distance(access->index[d], loop) >= int64_max(access->place[d], 1))
                 found = d;

@@ -200,7 +200,7 @@ static bool same_threads(const struct ir_operation *a, const struct ir_operation
         if (loop && ir_is_inside(x.index[d], loop))
             same = false;
     }
-    return same || disjoint;
+    return same || (disjoint && (!x.place || (alias_is_one_to_one(x.view) && alias_is_one_to_one(y.view))));
 }
 
 /* ---- hazards ---- */

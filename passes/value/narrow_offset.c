@@ -15,7 +15,7 @@
 #include "passes/value/narrow.h"
 #include "passes/base/rewrite.h"
 
-enum { FAR = 1 << 30, NEAR = 1 << 26, MOST_LEAVES = 8 };
+enum { FAR = (1 << 30) + 1, NEAR = 1 << 26, MOST_LEAVES = 8 };
 
 struct offsets {
     const struct ranges *ranges;

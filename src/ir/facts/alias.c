@@ -27,6 +27,13 @@ const struct ir_value *alias_root(const struct ir_value *value)
     return value->block->parent ? NULL : value;
 }
 
+bool alias_is_one_to_one(const struct ir_value *view)
+{
+    while (view->definition && (view->definition->opcode == OP_SUBVIEW || view->definition->opcode == OP_VIEW_PERMUTE))
+        view = view->definition->operands[0];
+    return !view->definition && !view->block->parent;
+}
+
 static bool is_restricted(const struct ir_value *argument)
 {
     const struct ir_function *function = argument->block->function;

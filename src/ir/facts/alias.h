@@ -25,6 +25,9 @@ bool alias_function_waits(const struct ir_function *function);
 bool alias_is_written(const struct ir_function *function, const struct ir_value *memory);
 /* Whether these elements read the same wherever in the function they are read: nothing writes them, nothing orders. */
 bool alias_is_settled(const struct ir_function *function, const struct ir_value *memory);
+/* Whether no element of the view has two places in it: an argument, which the wrapper has checked where it is written, or a
+ * part of one.  What a program makes of a pointer may have any strides. */
+bool alias_is_one_to_one(const struct ir_value *view);
 /* Why nothing moves a read of `memory` across the block: "the loop" (`who`) "may write what it reads", with the clause
  * that lets it be the same memory where another name writes it, or orders memory.  NULL: neither. */
 const char *alias_describe_write(const char *who, const struct ir_block *block, const struct ir_value *memory);
