@@ -134,25 +134,15 @@ static void put_zeros(struct buffer *out, uint64_t size)
         buffer_append(out, zeros, size < sizeof zeros ? size : sizeof zeros);
 }
 
-static bool is_relocated(const struct input *input, int section)
-{
-    for (int i = 0; i < input->header->e_shnum; i++)
-        if (input->sections[i].sh_type == SHT_RELA && (int)input->sections[i].sh_info == section)
-            return true;
-    return false;
-}
-
 /* A note says something of the whole object, and each part says the same.  Functions that code for the processor calls
- * come with each part that calls them.  Those that refer to something, such as constants that LLVM has put into them, are
- * not known to be equal by their bytes. */
-static bool is_repeated(const struct input *input, int number, const struct section *section)
+ * come with each part that calls them. */
+static bool is_repeated(const struct input *input, const Elf64_Shdr *from, const struct section *section)
 {
-    const Elf64_Shdr *from = &input->sections[number];
     bool is_note = from->sh_type == SHT_NOTE;
     if ((!is_note && strncmp(section->name, HOST_HELP_SECTION, strlen(HOST_HELP_SECTION)) != 0) ||
         !section->header.sh_size)
         return false;
-    bool same = from->sh_size == section->header.sh_size && (is_note || !is_relocated(input, number)) &&
+    bool same = from->sh_size == section->header.sh_size &&
                 memcmp(bytes_at(input, from->sh_offset, from->sh_size), section->bytes.data, from->sh_size) == 0;
     if (is_note && !same)
         die("the notes of two objects differ");
@@ -170,7 +160,7 @@ static void add_sections(struct merge *merge, struct input *input)
             name = input->section;
         struct section *section = find_section(merge, name, from);
         uint64_t align = from->sh_addralign ? from->sh_addralign : 1;
-        if (is_repeated(input, i, section)) {
+        if (is_repeated(input, from, section)) {
             input->places[i] = (struct place){section, 0, true};
             continue;
         }

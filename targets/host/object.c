@@ -225,17 +225,41 @@ static int fail_llvm(const char *what, char *problem)
     return 1;
 }
 
-/* Functions that code for the processor calls: `tilecc.fmod.f64`. */
+static bool is_help(LLVMValueRef function)
+{
+    size_t size;
+    return !LLVMIsDeclaration(function) && strncmp(LLVMGetValueName2(function, &size), "tilecc.", 7) == 0;
+}
+
+/* Functions that code for the processor calls: `tilecc.fmod.f64`.  Each part of an object that calls one has it, and of
+ * these the object keeps one (merge.c).  So passes may not make them fit their callers, as they would if they saw that
+ * nobody else calls them: at -O3 another kernel's constants would be in what is kept. */
 static void place_help(struct host_builder *b)
 {
     for (LLVMValueRef f = LLVMGetFirstFunction(b->module); f; f = LLVMGetNextFunction(f)) {
         size_t size;
         const char *name = LLVMGetValueName2(f, &size);
-        if (LLVMIsDeclaration(f) || strncmp(name, "tilecc.", 7) != 0)
+        if (!is_help(f))
             continue;
+        LLVMSetLinkage(f, LLVMExternalLinkage);
+        LLVMSetVisibility(f, LLVMHiddenVisibility);
         LLVMSetSection(f, arena_printf(b->arena, "%s%s", HOST_HELP_SECTION, name));
         LLVMAddAttributeAtIndex(f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
                                 LLVMCreateEnumAttribute(b->llvm, LLVMGetEnumAttributeKindForName("nounwind", 8), 0));
+    }
+}
+
+/* Behind the passes, which may have put all of it into its callers. */
+static void close_help(struct host_builder *b)
+{
+    for (LLVMValueRef f = LLVMGetFirstFunction(b->module), next; f; f = next) {
+        next = LLVMGetNextFunction(f);
+        if (!is_help(f))
+            continue;
+        LLVMSetVisibility(f, LLVMDefaultVisibility);
+        LLVMSetLinkage(f, LLVMInternalLinkage);
+        if (!LLVMGetFirstUse(f))
+            LLVMDeleteFunction(f);
     }
 }
 
@@ -259,6 +283,8 @@ int host_optimize_module(struct host_builder *b, LLVMTargetMachineRef machine)
     LLVMDisposeMessage(problem);
     LLVMErrorRef error = LLVMRunPasses(b->module, pipelines[optimization_level(b)], machine, settings);
     LLVMDisposePassBuilderOptions(settings);
+    if (!error)
+        close_help(b);
     return error ? fail_llvm("optimization", LLVMGetErrorMessage(error)) : 0;
 }
 
