@@ -239,8 +239,9 @@ static double work_beside(const struct loop_model *model)
 
 /* Whether one warpgroup of consumers leaves tensor cores idle for most of the time, since in each loop it waits for
  * what it computes itself, and has registers to spare.  (Where it does nothing but multiply, products in flight and
- * longer rings serve better.)  A scan of state-space chunks on an H200: 1.81 ms by one block, 1.16 by two; where loads into
- * registers would no longer run ahead, a sum of such chunks became 9 % slower (2026-11-27-h200-loops.json). */
+ * longer rings serve better.)  A scan of state-space chunks on an H200: 1.81 ms by one block, 1.16 by two; 2026-11-27-h200-loops.json;
+ * where loads into registers would no longer run ahead, a sum of such chunks became 9 % slower on an H100, in a run that
+ * was not kept. */
 static bool leaves_idle(const struct outline *o)
 {
     bool any = false;

@@ -1,6 +1,7 @@
 /* KernelBench level 1, convolutions: 50, 54 to 56, 59, 60, 62, 63, 66, 67, 76, 80, 82 to 87.  Lines and planes are volumes
  * with extents of 1; sizes that are missing are 1, margins 0. */
 #include "../judge.h"
+#include "taps.h"
 
 #include <math.h>
 
@@ -109,32 +110,13 @@ static int call_separable(struct judge_case *c)
 
 /* ---- what is wanted ---- */
 
-static const char *const names[3] = {"d", "h", "w"};
-
-static int64_t part(const struct judge_case *c, char letter, int dimension, int64_t otherwise)
+static int64_t outer_extent(const struct judge_case *c, int d)
 {
-    char name[] = {letter, names[dimension][0], 0};
-    return judge_size_or(c, name, otherwise);
+    int64_t reach = taps_size(c, 'l', d, 1) * (taps_size(c, 'k', d, 1) - 1);
+    return (judge_size(c, taps_names[d]) + 2 * taps_size(c, 'p', d, 0) - reach - 1) / taps_size(c, 's', d, 1) + 1;
 }
 
-static void derive(struct judge_case *c)
-{
-    int64_t taps = 1;
-    for (int d = 0; d < 3; d++) {
-        char k[] = {'k', names[d][0], 0}, outer[] = {'o', names[d][0], 0};
-        int64_t length = part(c, 'k', d, -1);
-        if (judge_size_or(c, names[d], -1) < 0)
-            judge_set_size(c, names[d], 1);
-        if (length < 0)
-            judge_set_size(c, k, length = 1);
-        taps *= length;
-        judge_set_size(c, outer,
-                       (judge_size(c, names[d]) + 2 * part(c, 'p', d, 0) - part(c, 'l', d, 1) * (length - 1) - 1) /
-                               part(c, 's', d, 1) +
-                           1);
-    }
-    judge_set_size(c, "taps", taps);
-}
+static void derive(struct judge_case *c) { taps_derive(c, outer_extent); }
 
 /* The sum over the taps of channel `channel` of x at output place `to`, with the weights from `weight` of tensor 1 on. */
 static void add_taps(const struct judge_case *c, int64_t image, const int64_t *to, int64_t weight,
@@ -142,13 +124,12 @@ static void add_taps(const struct judge_case *c, int64_t image, const int64_t *t
 {
     int64_t taps = judge_size(c, "taps");
     for (int64_t k = 0; k < taps; k++) {
-        int64_t place = image, rest = k, tap[3];
+        int64_t place = image, tap[3];
         bool inside = true;
-        for (int d = 2; d >= 0; rest /= part(c, 'k', d--, 1))
-            tap[d] = rest % part(c, 'k', d, 1);
+        taps_split(c, k, tap);
         for (int d = 0; d < 3; d++) {
-            int64_t extent = judge_size(c, names[d]);
-            int64_t from = to[d] * part(c, 's', d, 1) - part(c, 'p', d, 0) + tap[d] * part(c, 'l', d, 1);
+            int64_t extent = judge_size(c, taps_names[d]);
+            int64_t from = to[d] * taps_size(c, 's', d, 1) - taps_size(c, 'p', d, 0) + tap[d] * taps_size(c, 'l', d, 1);
             inside &= from >= 0 && from < extent;
             place = place * extent + from;
         }

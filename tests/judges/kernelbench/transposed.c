@@ -1,6 +1,7 @@
 /* KernelBench level 1, transposed convolutions: 57, 58, 61, 64, 65, 68 to 75, 77 to 79, 81.  Lines and planes are volumes
  * with extents of 1; sizes that are missing are 1, margins 0. */
 #include "../judge.h"
+#include "taps.h"
 
 #include <math.h>
 
@@ -24,7 +25,6 @@
 #include "spread.h"
 
 static const double SUMS = 4e-6;
-static const char *const names[3] = {"d", "h", "w"};
 
 /* Tensors: x, w, w by taps, y. */
 static int arrange(struct judge_case *c)
@@ -59,41 +59,28 @@ TRANSPOSED(transposed_78)
 TRANSPOSED(transposed_79)
 TRANSPOSED(transposed_81)
 
-static int64_t part(const struct judge_case *c, char letter, int dimension, int64_t otherwise)
+static int64_t outer_extent(const struct judge_case *c, int d)
 {
-    char name[] = {letter, names[dimension][0], 0};
-    return judge_size_or(c, name, otherwise);
+    int64_t reach = taps_size(c, 'l', d, 1) * (taps_size(c, 'k', d, 1) - 1);
+    return (judge_size(c, taps_names[d]) - 1) * taps_size(c, 's', d, 1) - 2 * taps_size(c, 'p', d, 0) + reach +
+           taps_size(c, 'q', d, 0) + 1;
 }
 
 static void derive(struct judge_case *c)
 {
-    int64_t taps = 1;
     if (judge_size_or(c, "g", -1) < 0)
         judge_set_size(c, "g", 1);
-    for (int d = 0; d < 3; d++) {
-        char k[] = {'k', names[d][0], 0}, outer[] = {'o', names[d][0], 0};
-        int64_t length = part(c, 'k', d, -1);
-        if (judge_size_or(c, names[d], -1) < 0)
-            judge_set_size(c, names[d], 1);
-        if (length < 0)
-            judge_set_size(c, k, length = 1);
-        taps *= length;
-        judge_set_size(c, outer,
-                       (judge_size(c, names[d]) - 1) * part(c, 's', d, 1) - 2 * part(c, 'p', d, 0) +
-                           part(c, 'l', d, 1) * (length - 1) + part(c, 'q', d, 0) + 1);
-    }
-    judge_set_size(c, "taps", taps);
+    taps_derive(c, outer_extent);
 }
 
 /* Where tap k takes element `to` of the result from: its place among the elements of a channel, -1 for nowhere. */
 static int64_t from_where(const struct judge_case *c, const int64_t *to, int64_t k)
 {
     int64_t place = 0, tap[3];
-    for (int d = 2; d >= 0; k /= part(c, 'k', d--, 1))
-        tap[d] = k % part(c, 'k', d, 1);
+    taps_split(c, k, tap);
     for (int d = 0; d < 3; d++) {
-        int64_t extent = judge_size(c, names[d]), stride = part(c, 's', d, 1);
-        int64_t from = to[d] + part(c, 'p', d, 0) - tap[d] * part(c, 'l', d, 1);
+        int64_t extent = judge_size(c, taps_names[d]), stride = taps_size(c, 's', d, 1);
+        int64_t from = to[d] + taps_size(c, 'p', d, 0) - tap[d] * taps_size(c, 'l', d, 1);
         if (from < 0 || from % stride != 0 || from / stride >= extent)
             return -1;
         place = place * extent + from / stride;
