@@ -240,6 +240,6 @@ void cpu_leave_place(struct cpu_emitter *e, LLVMMetadataRef before)
 bool cpu_report(struct cpu_emitter *e, struct location at, const char *what)
 {
     e->failed = true;
-    diag_report(e->options->diagnostics, DIAGNOSTIC_E0915, at, "%s is not there yet on the CPU", what);
+    diag_report(e->options->diagnostics, DIAGNOSTIC_E1208, at, "%s is not there yet on the CPU", what);
     return false;
 }

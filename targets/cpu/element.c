@@ -260,9 +260,9 @@ static bool emit_branch(struct cpu_emitter *e, struct ir_block *block, LLVMValue
 /* The condition selects between both branches lane by lane: nothing in a map has effects. */
 static bool choose(struct cpu_emitter *e, struct ir_operation *operation, int lanes)
 {
-    LLVMValueRef condition = cpu_scalar(e, operation->operands[0]), yes[16], no[16];
-    if (operation->result_count > 16)
-        return cpu_report(e, operation->at, "an `if` with so many results in a function on elements");
+    LLVMValueRef condition = cpu_scalar(e, operation->operands[0]);
+    LLVMValueRef *yes = ARENA_ARRAY(e->arena, LLVMValueRef, operation->result_count);
+    LLVMValueRef *no = ARENA_ARRAY(e->arena, LLVMValueRef, operation->result_count);
     if (!emit_branch(e, operation->regions[0], condition, lanes, yes) ||
         !emit_branch(e, operation->regions[1], LLVMBuildNot(B, condition, ""), lanes, no))
         return false;
@@ -318,9 +318,7 @@ static bool region_by_lane(struct cpu_emitter *e, struct ir_block *block, LLVMVa
                            LLVMValueRef *results, int lanes)
 {
     int count = block->arguments.count, result_count = ir_terminator(block)->operand_count;
-    LLVMValueRef slots[64];
-    if (count + result_count > 64)
-        return cpu_report(e, block->parent->at, "a function on elements with so many arguments");
+    LLVMValueRef *slots = ARENA_ARRAY(e->arena, LLVMValueRef, count + result_count);
     for (int i = 0; i < count + result_count; i++) {
         enum ir_element element = i < count ? block->arguments.data[i]->type->element
                                             : ir_terminator(block)->operands[i - count]->type->element;

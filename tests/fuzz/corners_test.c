@@ -148,6 +148,17 @@ static void lower_gpu(struct work *work, struct target_options options)
     buffer_free(&text);
 }
 
+/* What a target refuses it refuses with a word: the first error is of this code. */
+static void refuse(struct work *work, enum diagnostic_code code)
+{
+    const struct diagnostic *d = work->diagnostics->first;
+    while (d && d->severity != SEVERITY_error)
+        d = d->next;
+    if (!d || d->code != code)
+        fail(work, "it is refused by ", d ? d->text : "nothing");
+    work->counts->refused++;
+}
+
 static void lower_cpu(struct work *work, struct target_options options)
 {
     static const char *const triples[] = {"x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu"};
@@ -160,7 +171,7 @@ static void lower_cpu(struct work *work, struct target_options options)
     options.host_triple = triples[isa == CPU_ISA_COUNT];
     if (!cpu_emit_function(&options, module, NULL, &variant, isa == CPU_ISA_COUNT ? CPU_BASELINE : (enum cpu_isa)isa,
                            "kernel", NULL, &scratch_bytes))
-        work->counts->refused++;
+        refuse(work, DIAGNOSTIC_E1208);
     else if (LLVMVerifyModule(module, LLVMReturnStatusAction, &problem))
         fail(work, "LLVM's verifier: ", problem);
     work->counts->texts++;

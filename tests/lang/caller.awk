@@ -15,6 +15,7 @@ function c_type(element) {
     return "int"
 }
 function is_narrow(element) { return element == "f16" || element == "bf16" }
+function is_float(element) { return is_narrow(element) || element == "f32" || element == "f64" }
 function literal(text) { gsub(/ +/, ", ", text); gsub(/-inf/, "-INFINITY", text); return text }
 function read_values(line, into, shape,    name, sizes) {
     sub(/^[ \t]*\/\/ (given|gives) /, "", line)
@@ -82,7 +83,7 @@ END {
         if (name in gives) checks = checks "    { static const " type " expected[] = {" gives[name] "};\n" \
             "      for (int i = 0; i < " total "; i++) { " type " got = " \
             (is_narrow(element) ? "tile_" element "_to_float(" name ".data[i])" : "((const " type " *)" name ".data)[i]") ";\n" \
-            "        if (!" (within ? "manual_close((double)got, (double)expected[i], " within ")" : "(got == expected[i])") ") { wrong = 1;\n" \
+            "        if (!" (within ? "manual_close((double)got, (double)expected[i], " within ")" : (is_float(element) ? "manual_equal((double)got, (double)expected[i])" : "(got == expected[i])")) ") { wrong = 1;\n" \
             "          printf(\"" kernel ": " name "[%d] is %.9g, not %.9g\\n\", i, (double)got, (double)expected[i]); } } }\n"
         arguments = arguments ", &" name
     }

@@ -34,11 +34,6 @@ called() { grep -oE '\b[a-z_][a-z_0-9]*\(' | tr -d '(' | grep -vxE 'grid|tune|re
     "$TILECC" -fsyntax-only probe.tile 2>&1 | grep -q 'is not known'
 }
 
-@test "what a row says is not there is not there" {
-    printf 'kernel k(x: inout f32[64]) grid(i: 1) { prefetch(); }\n' >probe.tile
-    "$TILECC" -fsyntax-only probe.tile 2>&1 | grep -q 'E0915'
-}
-
 @test "the tests of the rows are there and show what they call" {
     bad=0
     while IFS='|' read -r names how test; do

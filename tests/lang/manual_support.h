@@ -64,9 +64,15 @@ static int manual_finish(const char *name)
     return error != 0;
 }
 
-/* Whether a result is near enough to what was computed in f64; infinities are equal or not. */
+/* NaN meets NaN. */
+static inline int manual_equal(double got, double expected)
+{
+    return got == expected || (got != got && expected != expected);
+}
+
+/* Whether a result is near enough to what was computed in f64; infinities are equal or not, NaN meets NaN. */
 static inline int manual_close(double got, double expected, double within)
 {
     double size = fabs(expected) > 1.0 ? fabs(expected) : 1.0;
-    return got == expected || fabs(got - expected) <= within * size;
+    return manual_equal(got, expected) || fabs(got - expected) <= within * size;
 }

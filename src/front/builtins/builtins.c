@@ -3,15 +3,8 @@
 
 #include <string.h>
 
-static struct value build_absent(struct elaborator *e, struct call *call, int code)
-{
-    front_report(e, (enum diagnostic_code)code, call->at, "`%s` is not there yet", call->builtin->name);
-    return value_error(call->at);
-}
-
 #define MATH(name, function) {name, 1, 1, 0, "", build_math, IR_MATH_##function}
 #define ATOMIC(name, action) {"atomic_" name, 2, 2, 1, "mask order scope", build_atomic, IR_ACTION_##action}
-#define ABSENT(name, code) {name, 0, MOST_EXTENTS, ~0u, "*", build_absent, DIAGNOSTIC_##code}
 static const struct builtin builtins[] = {
     MATH("exp", EXP),
     MATH("exp2", EXP2),
@@ -114,7 +107,6 @@ static const struct builtin builtins[] = {
     {"print", 1, 1 + KERNEL_REPORT_MOST_VALUES, 0, "", build_print, 0},
     {"static_assert", 1, 2, 0, "", build_static_assert, 0},
     {"asm", 1, MOST_ARGUMENTS, 1, "type pack effects arch else", build_asm, 0},
-    ABSENT("prefetch", E0915),
 /* Operations of ops.def; those without a name in the language are none. */
 #define OP(...)
 #define PER_ELEMENT(...)
@@ -322,8 +314,6 @@ static struct value call_builtin(struct elaborator *e, const struct builtin *bui
                                  const struct ast_expression *expression)
 {
     struct call call = {.expression = expression, .at = expression->at, .builtin = builtin};
-    if (builtin->build == build_absent)
-        return build_absent(e, &call, builtin->detail);
     bool good = true;
     for (int i = 0; i < expression->arguments.count; i++)
         good = read_argument(e, &call, builtin, expression->arguments.data[i]) && good;

@@ -32,33 +32,31 @@ static void add_slots(struct elaborator *e, struct slots *slots, struct value *v
         vector_push(e->arena, slots, ((struct slot){value, value->run, NULL, NULL}));
 }
 
-/* False: there is a pointer in it. */
-static bool start_of_type(struct elaborator *e, const struct type *type, struct value *value, struct location at)
+/* Something of this type: 0, and null for a pointer. */
+static struct value start_of_type(struct elaborator *e, const struct type *type, struct location at)
 {
+    struct value value = {.kind = VALUE_TUPLE, .at = at, .structure = type->structure};
     if (type->kind == TYPE_TUPLE || type->kind == TYPE_STRUCT) {
-        *value = (struct value){.kind = VALUE_TUPLE, .at = at, .structure = type->structure};
-        value->list.count = type->count;
-        value->list.data = ARENA_ARRAY(e->arena, struct value, type->count);
+        value.list.count = type->count;
+        value.list.data = ARENA_ARRAY(e->arena, struct value, type->count);
         for (int i = 0; i < type->count; i++)
-            if (!start_of_type(e, type->members[i], &value->list.data[i], at))
-                return false;
-        return true;
+            value.list.data[i] = start_of_type(e, type->members[i], at);
+        return value;
     }
-    if (type->plain->element == IR_POINTER)
-        return false;
-    *value = value_run(ir_constant_bits(&e->builder, type->plain, 0), at);
-    value->enumeration = type->enumeration;
-    return true;
+    struct value null = {.kind = VALUE_NULL, .at = at};
+    bool pointer = type->plain->element == IR_POINTER;
+    value = value_run(pointer ? convert_to_type(e, null, type->plain, false, "the result of the function")
+                              : ir_constant_bits(&e->builder, type->plain, 0),
+                      at);
+    value.enumeration = type->enumeration;
+    return value;
 }
 
 /* A result that is not there yet needs a start value of the declared type. */
 static void start_result(struct elaborator *e, struct value *value, struct location at)
 {
-    struct value start;
-    if (value->kind != VALUE_VOID || !e->frame->result_type)
-        return;
-    if (start_of_type(e, e->frame->result_type, &start, at))
-        *value = start;
+    if (value->kind == VALUE_VOID && e->frame->result_type)
+        *value = start_of_type(e, e->frame->result_type, at);
 }
 
 static void prepare(struct elaborator *e, const struct carried *carried, struct slots *slots, struct location at)
@@ -117,13 +115,8 @@ static void collect_all_ends(struct elaborator *e, const struct carried *carried
     int next = 0;
     for (int i = 0; i < carried->count; i++) {
         struct value end = carried->data[i]->value;
-        if (after[i].kind != VALUE_RUN && after[i].kind != VALUE_TUPLE) {
-            if (end.kind == VALUE_RUN || end.kind == VALUE_TUPLE)
-                front_report(e, DIAGNOSTIC_E0915, at,
-                             "returning a tile from inside a loop is not there yet; declare the variable before "
-                             "the loop, assign it, and return it behind the loop");
+        if (after[i].kind != VALUE_RUN && after[i].kind != VALUE_TUPLE)
             continue;
-        }
         if (end.kind == VALUE_VOID || value_is_error(end))
             end = after[i];
         collect_ends(e, slots, &end, &next, at);

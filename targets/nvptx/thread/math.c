@@ -107,7 +107,7 @@ static LLVMValueRef function_wide(struct lowering *l, enum ir_math function, enu
     }
     LLVMValueRef result = element == IR_F64 ? function_f64(l, function, x) : function_f32(l, function, x);
     if (!result) {
-        diag_report(l->options->diagnostics, DIAGNOSTIC_E0915, l->operation->at, "`%s` of %s is not there yet on a GPU",
+        diag_report(l->options->diagnostics, DIAGNOSTIC_E1208, l->operation->at, "`%s` of %s is not there yet on a GPU",
                     math_name[function], ir_element_info[element].text);
         return LLVMGetPoison(type);
     }
