@@ -1,7 +1,10 @@
 /* Runs problems of a suite: see judge.h.
  *
- *     judge [--gpu] [--full] [--time] [--json FILE] [NAME ...]     problems whose names hold a NAME; all without one
+ *     judge [--gpu] [--full] [--time] [--json FILE] [--stored FILE] [NAME ...]
+ *     judge --list [NAME ...]
+ *     judge --inputs =NAME                      what stored_write_inputs writes
  *
+ * Problems are those whose names hold a NAME, or are one that stands behind =; all without one.
  * Small sizes are judged whole, --full ones by random elements.  A line for each problem and a count at the end; the
  * exit status is 1 where one is wrong. */
 #include "judge.h"
@@ -14,10 +17,11 @@
 
 #include "fill.h"
 #include "memory.h"
+#include "stored.h"
 
 enum { MOST_ELEMENTS = 4096, LEAST_ELEMENTS = 16 };
 static const double SECONDS = 0.5; /* for the wanted elements of a problem with sizes in full */
-static const size_t type_bytes[] = {4, 8, 1};
+static const size_t type_bytes[] = {4, 8, 1, 8, 4, 1};
 
 #define FAMILY(name) extern const struct judge_family judge_##name;
 #include "families.def"
@@ -28,6 +32,13 @@ static const struct judge_family *const families[] = {
 };
 #undef FAMILY
 extern const char *tile_last_error(void);
+
+size_t judge_bytes(const struct judge_tensor *t) { return (size_t)t->elements * type_bytes[t->type]; }
+
+struct options {
+    bool gpu, full, timed, list, inputs;
+    FILE *json;
+};
 
 static void fail(const char *format, ...)
 {
@@ -41,23 +52,30 @@ static void fail(const char *format, ...)
 
 /* ---- sizes and shapes ---- */
 
-int64_t judge_size_or(const struct judge_case *c, const char *name, int64_t otherwise)
+static const struct judge_size *find_size(const struct judge_case *c, const char *name)
 {
     for (int i = 0; i < c->size_count; i++)
         if (!strcmp(c->sizes[i].name, name))
-            return c->sizes[i].value;
-    return otherwise;
+            return &c->sizes[i];
+    return NULL;
 }
 
-int64_t judge_size(const struct judge_case *c, const char *name)
+double judge_number(const struct judge_case *c, const char *name)
 {
-    int64_t value = judge_size_or(c, name, -1);
-    if (value < 0)
+    const struct judge_size *size = find_size(c, name);
+    if (!size)
         fail("%s: no size %s", c->problem->name, name);
-    return value;
+    return size->value;
 }
 
-void judge_set_size(struct judge_case *c, const char *name, int64_t value)
+int64_t judge_size_or(const struct judge_case *c, const char *name, int64_t otherwise)
+{
+    return find_size(c, name) ? (int64_t)judge_number(c, name) : otherwise;
+}
+
+int64_t judge_size(const struct judge_case *c, const char *name) { return (int64_t)judge_number(c, name); }
+
+void judge_set_size(struct judge_case *c, const char *name, double value)
 {
     if (c->size_count == JUDGE_SIZES || strlen(name) >= JUDGE_NAME)
         fail("%s: too many sizes, or too long a name", c->problem->name);
@@ -69,8 +87,8 @@ void judge_set_size(struct judge_case *c, const char *name, int64_t value)
 static void read_sizes(struct judge_case *c, const char *text)
 {
     char name[JUDGE_NAME];
-    long long value;
-    for (int used; sscanf(text, " %11[a-z0-9]=%lld%n", name, &value, &used) == 2; text += used)
+    double value;
+    for (int used; sscanf(text, " %11[a-z0-9]=%lf%n", name, &value, &used) == 2; text += used)
         judge_set_size(c, name, value);
     if (text[strspn(text, " ")])
         fail("%s: sizes: %s", c->problem->name, text);
@@ -103,15 +121,19 @@ static const char *read_bound(const struct judge_case *c, const char *text, doub
 
 static const char *read_tensor(struct judge_case *c, const char *text)
 {
-    static const char *const types[] = {"f32", "i64", "bool"};
-    char type[8];
+    static const char *const types[] = {"f32", "i64", "bool", "f64", "i32", "u8"};
+    char name[JUDGE_NAME], type[8];
     int used;
-    if (c->tensor_count == JUDGE_TENSORS || sscanf(text, "%*[a-z0-9_]:%7[a-z0-9][%n", type, &used) != 1)
+    if (c->tensor_count == JUDGE_TENSORS || sscanf(text, "%11[a-z0-9_]:%7[a-z0-9][%n", name, type, &used) != 2)
         fail("%s: tensor: %s", c->problem->name, text);
     struct judge_tensor *t = &c->tensors[c->tensor_count];
     *t = (struct judge_tensor){.elements = 1, .high = 1, .seed = 0x51ed27u * (unsigned)++c->tensor_count};
-    while (t->type < JUDGE_BOOL && strcmp(type, types[t->type]))
-        t->type++;
+    strcpy(t->name, name);
+    t->complex = !strcmp(type, "c128");
+    while (!t->complex && strcmp(type, types[t->type]))
+        if (++t->type > JUDGE_U8)
+            fail("%s: no type %s", c->problem->name, type);
+    t->type = t->complex ? JUDGE_F64 : t->type;
     text += used;
     for (bool more = true; more; text++) {
         if (t->rank == JUDGE_RANK)
@@ -120,6 +142,11 @@ static const char *read_tensor(struct judge_case *c, const char *text)
         t->elements *= t->extent[t->rank - 1];
         more = *text == ',';
     }
+    if (t->complex && t->rank < JUDGE_RANK)
+        t->extent[t->rank++] = 2, t->elements *= 2;
+    t->definite = !strncmp(text, "~definite", 9);
+    if (t->definite)
+        text += 9;
     t->triangle = !strncmp(text, "~upper", 6) ? 1 : !strncmp(text, "~lower", 6) ? -1 : 0;
     if (t->triangle)
         text += 6;
@@ -127,19 +154,24 @@ static const char *read_tensor(struct judge_case *c, const char *text)
         text = read_bound(c, text + 1, &t->low);
         text = read_bound(c, text + 1, &t->high);
     }
-    t->workspace = *text == '!';
-    return text + t->workspace;
+    t->given = *text != '!';
+    t->result = *text == '=';
+    return text + (*text == '!' || *text == '=');
 }
 
 static void read_shape(struct judge_case *c)
 {
     const char *text = c->problem->shape;
+    bool any = false;
     for (bool result = false; *text; text += strspn(text, " >")) {
         text = read_tensor(c, text);
-        c->tensors[c->tensor_count - 1].result = result;
+        struct judge_tensor *t = &c->tensors[c->tensor_count - 1];
+        if (result)
+            t->result = true, t->given = false;
+        any |= t->result;
         result |= strchr(text, '>') && strspn(text, " >") > 1;
     }
-    if (!c->tensor_count || !c->tensors[c->tensor_count - 1].result)
+    if (!any)
         fail("%s: no result", c->problem->name);
 }
 
@@ -158,13 +190,21 @@ static float unit_of(const struct judge_tensor *t) { return (float)((t->high - t
 double judge_element(const struct judge_case *c, int t, int64_t i)
 {
     const struct judge_tensor *tensor = &c->tensors[t];
-    uint32_t h = mixed(i, tensor->seed);
-    int64_t row = tensor->triangle ? i / tensor->extent[1] : 0, column = tensor->triangle ? i % tensor->extent[1] : 0;
-    if (tensor->triangle > 0 ? column < row : column > row)
+    bool matrix = tensor->triangle || tensor->definite;
+    int64_t row = matrix ? i / tensor->extent[1] : 0, column = matrix ? i % tensor->extent[1] : 0;
+    if (tensor->triangle > 0 ? column < row : tensor->triangle && column > row)
         return 0;
+    if (tensor->definite && column > row)
+        i = column * tensor->extent[1] + row;
+    uint32_t h = mixed(i, tensor->seed);
     switch (tensor->type) {
-    case JUDGE_I64: return tensor->low + h % (uint32_t)(tensor->high - tensor->low);
+    case JUDGE_I64:
+    case JUDGE_I32:
+    case JUDGE_U8: return tensor->low + h % (uint32_t)(tensor->high - tensor->low);
     case JUDGE_BOOL: return h % 2;
+    case JUDGE_F64:
+        return tensor->low + (tensor->high - tensor->low) * 0x1p-32 * h +
+               (tensor->definite && row == column ? (double)tensor->extent[0] : 0);
     default: return (double)fmaf((float)(h >> 8), unit_of(tensor), (float)tensor->low);
     }
 }
@@ -179,32 +219,39 @@ static int fill_on_gpu(struct judge_case *c, const struct judge_tensor *t)
     }
 }
 
-static void fill(struct judge_case *c, int number, bool gpu)
+void judge_fill(struct judge_case *c, int number)
 {
     struct judge_tensor *t = &c->tensors[number];
-    if (gpu) {
-        /* As a line of elements. */
-        struct judge_tensor line = *t;
-        line.view[1] = t->elements, line.view[2] = 1;
-        int status = fill_on_gpu(c, &line);
-        if (!status && t->triangle)
-            status = judge_fill_triangle(c->stream, (void *)t->view, t->triangle > 0);
-        if (status)
-            fail("%s: fill: %s", c->problem->name, tile_last_error());
-        return;
-    }
     for (int64_t i = 0; i < t->elements; i++) {
-        double value = judge_element(c, number, i);
-        if (t->type == JUDGE_F32)
-            ((float *)t->memory)[i] = (float)value;
-        else if (t->type == JUDGE_I64)
-            ((int64_t *)t->memory)[i] = (int64_t)value;
-        else
-            ((uint8_t *)t->memory)[i] = value != 0;
+        double value = c->problem->input ? c->problem->input(c, number, i) : judge_element(c, number, i);
+        switch (t->type) {
+        case JUDGE_F32: ((float *)t->memory)[i] = (float)value; break;
+        case JUDGE_I64: ((int64_t *)t->memory)[i] = (int64_t)value; break;
+        case JUDGE_BOOL: ((uint8_t *)t->memory)[i] = value != 0; break;
+        case JUDGE_F64: ((double *)t->memory)[i] = value; break;
+        case JUDGE_I32: ((int32_t *)t->memory)[i] = (int32_t)value; break;
+        case JUDGE_U8: ((uint8_t *)t->memory)[i] = (uint8_t)value; break;
+        }
     }
 }
 
-static void set_view(struct judge_tensor *t, void *memory)
+static void fill(struct judge_case *c, int number, bool gpu)
+{
+    if (!gpu) {
+        judge_fill(c, number);
+        return;
+    }
+    /* As a line of elements. */
+    struct judge_tensor *t = &c->tensors[number], line = *t;
+    line.view[1] = t->elements, line.view[2] = 1;
+    int status = fill_on_gpu(c, &line);
+    if (!status && t->triangle)
+        status = judge_fill_triangle(c->stream, (void *)t->view, t->triangle > 0);
+    if (status)
+        fail("%s: fill: %s", c->problem->name, tile_last_error());
+}
+
+void judge_set_memory(struct judge_tensor *t, void *memory)
 {
     int64_t stride = 1;
     t->memory = memory;
@@ -218,31 +265,30 @@ static void set_view(struct judge_tensor *t, void *memory)
 static void make_tensor(struct judge_case *c, int number, bool gpu)
 {
     struct judge_tensor *t = &c->tensors[number];
-    set_view(t, memory_allocate((size_t)t->elements * type_bytes[t->type]));
-    if (!t->result && !t->workspace)
+    judge_set_memory(t, memory_allocate(judge_bytes(t)));
+    if (t->given)
         fill(c, number, gpu);
 }
 
 /* ---- judging ---- */
 
-struct verdict {
-    const char *status; /* "right", "wrong", or what a call failed with */
-    double error;       /* the largest, in tolerances */
-    int64_t elements;
-    double microseconds;
-};
-
-static double read_result(const struct judge_tensor *t, int64_t i)
+double judge_value_at(const struct judge_tensor *t, int64_t i)
 {
-    char *from = (char *)t->memory + (size_t)i * type_bytes[t->type];
-    float f;
-    int64_t n;
-    uint8_t b;
-    if (t->type == JUDGE_F32)
-        return memory_read(&f, from, sizeof f), (double)f;
-    if (t->type == JUDGE_I64)
-        return memory_read(&n, from, sizeof n), (double)n;
-    return memory_read(&b, from, sizeof b), (double)b;
+    union {
+        float f32;
+        int64_t i64;
+        double f64;
+        int32_t i32;
+        uint8_t u8;
+    } value;
+    memory_read(&value, (char *)t->memory + (size_t)i * type_bytes[t->type], type_bytes[t->type]);
+    switch (t->type) {
+    case JUDGE_F32: return (double)value.f32;
+    case JUDGE_I64: return (double)value.i64;
+    case JUDGE_F64: return value.f64;
+    case JUDGE_I32: return (double)value.i32;
+    default: return (double)value.u8;
+    }
 }
 
 /* How far element i is from what is wanted, in tolerances. */
@@ -253,7 +299,7 @@ static double error_of(const struct judge_case *c, int64_t i)
     for (int d = t->rank - 1; d >= 0; rest /= t->extent[d--])
         at[d] = rest % t->extent[d];
     struct judge_value want = c->problem->want(c, at);
-    double got = read_result(t, i), off = fabs(got - want.value);
+    double got = judge_value_at(t, i), off = fabs(got - want.value);
     if (got == want.value || (isnan(got) && isnan(want.value)))
         return 0;
     return isnan(off) ? INFINITY : off / (c->problem->tolerance * want.size);
@@ -261,7 +307,7 @@ static double error_of(const struct judge_case *c, int64_t i)
 
 static double seconds(void) { return (double)clock() / CLOCKS_PER_SEC; }
 
-static void judge_elements(const struct judge_case *c, struct verdict *verdict)
+static void judge_elements(const struct judge_case *c, struct judge_verdict *verdict)
 {
     int64_t all = c->tensors[c->tensor_count - 1].elements;
     double begin = seconds();
@@ -293,26 +339,40 @@ static int call(void *data)
     return status;
 }
 
-static struct verdict judge(const struct judge_problem *problem, bool gpu, bool full, bool timed)
+static void open_memory(struct judge_case *c, bool full, bool gpu)
 {
-    struct judge_case c = {.problem = problem, .stream = gpu ? NULL : TILE_CPU};
-    struct verdict verdict = {0};
-    read_sizes(&c, full ? problem->full : problem->small);
-    if (problem->derive)
-        problem->derive(&c);
-    read_shape(&c);
-    for (int t = 0; t < c.tensor_count; t++)
-        make_tensor(&c, t, gpu);
+    read_sizes(c, full ? c->problem->full : c->problem->small);
+    if (c->problem->derive)
+        c->problem->derive(c);
+    read_shape(c);
+    for (int t = 0; t < c->tensor_count; t++)
+        make_tensor(c, t, gpu);
+}
+
+static void close_memory(struct judge_case *c)
+{
+    for (int t = 0; t < c->tensor_count; t++)
+        memory_release(c->tensors[t].memory, judge_bytes(&c->tensors[t]));
+}
+
+static struct judge_verdict judge(const struct judge_problem *problem, const struct options *options)
+{
+    struct judge_case c = {.problem = problem, .stream = options->gpu ? NULL : TILE_CPU};
+    struct judge_verdict verdict = {0};
+    open_memory(&c, options->full, options->gpu);
     if (call(&c)) {
         verdict.status = "failed";
+    } else if (problem->peer) {
+        stored_judge(&c, !options->full, &verdict);
+        if (options->timed)
+            stored_time(&c, &verdict);
     } else {
         memory_wait();
         judge_elements(&c, &verdict);
-        if (timed)
+        if (options->timed)
             verdict.microseconds = memory_time(call, &c);
     }
-    for (int t = 0; t < c.tensor_count; t++)
-        memory_release(c.tensors[t].memory, (size_t)c.tensors[t].elements * type_bytes[c.tensors[t].type]);
+    close_memory(&c);
     return verdict;
 }
 
@@ -339,7 +399,7 @@ int64_t judge_tensor_elements(const char *name, int t)
     struct judge_case c;
     if (!open_case(&c, name) || t < 0 || t >= c.tensor_count)
         return 0;
-    return c.tensors[t].workspace ? -c.tensors[t].elements : c.tensors[t].elements;
+    return !c.tensors[t].given && !c.tensors[t].result ? -c.tensors[t].elements : c.tensors[t].elements;
 }
 
 /* Calls our kernel of a problem on the suite's sizes, with the memory of all its tensors in order, workspaces and the
@@ -351,54 +411,91 @@ int judge_run(const char *name, struct CUstream_st *stream, void *const *memory)
         return -1;
     c.stream = stream;
     for (int t = 0; t < c.tensor_count; t++)
-        set_view(&c.tensors[t], memory[t]);
+        judge_set_memory(&c.tensors[t], memory[t]);
     return call(&c);
 }
 
 /* ---- main ---- */
 
+/* A word that begins with = is a whole name. */
 static bool is_asked_for(const char *name, char **words, int count)
 {
     for (int i = 0; i < count; i++)
-        if (strstr(name, words[i]))
+        if (words[i][0] == '=' ? !strcmp(name, words[i] + 1) : strstr(name, words[i]) != NULL)
             return true;
     return count == 0;
 }
 
-int main(int count, char **arguments)
+static void print(const struct judge_problem *problem, const struct judge_verdict *verdict, FILE *json)
 {
-    bool gpu = false, full = false, timed = false;
-    int wrong = 0, judged = 0, first = 1;
-    FILE *json = NULL;
+    printf("%-7s %s: %lld elements, error %.3g of tolerance", verdict->status, problem->name,
+           (long long)verdict->elements, verdict->error);
+    if (verdict->microseconds)
+        printf(", %.1f us", verdict->microseconds);
+    if (verdict->peer_microseconds)
+        printf(", peer %.1f us, %.2f", verdict->peer_microseconds, verdict->peer_microseconds / verdict->microseconds);
+    printf("\n");
+    fflush(stdout);
+    if (!json)
+        return;
+    fprintf(json, "{\"name\": \"%s\", \"status\": \"%s\", \"elements\": %lld, \"error\": %.4g, \"us\": %.2f",
+            problem->name, verdict->status, (long long)verdict->elements, verdict->error, verdict->microseconds);
+    if (verdict->peer_microseconds)
+        fprintf(json, ", \"peer_us\": %.2f", verdict->peer_microseconds);
+    fprintf(json, "}\n");
+}
+
+static int read_options(int count, char **arguments, struct options *options)
+{
+    int first = 1;
     for (; first < count && !strncmp(arguments[first], "--", 2); first++) {
         const char *option = arguments[first];
-        if (!strcmp(option, "--json") && first + 1 < count)
-            json = fopen(arguments[++first], "w");
-        else if (strcmp(option, "--gpu") && strcmp(option, "--full") && strcmp(option, "--time"))
+        bool *flag = !strcmp(option, "--gpu")      ? &options->gpu
+                     : !strcmp(option, "--full")   ? &options->full
+                     : !strcmp(option, "--time")   ? &options->timed
+                     : !strcmp(option, "--list")   ? &options->list
+                     : !strcmp(option, "--inputs") ? &options->inputs
+                                                   : NULL;
+        if (flag)
+            *flag = true;
+        else if (!strcmp(option, "--json") && first + 1 < count)
+            options->json = fopen(arguments[++first], "w");
+        else if (!strcmp(option, "--stored") && first + 1 < count)
+            stored_open(arguments[++first]);
+        else
             fail("judge: no option %s", option);
-        gpu |= !strcmp(option, "--gpu"), full |= !strcmp(option, "--full"), timed |= !strcmp(option, "--time");
     }
-    memory_open(gpu);
+    return first;
+}
+
+int main(int count, char **arguments)
+{
+    struct options options = {0};
+    int wrong = 0, judged = 0, first = read_options(count, arguments, &options);
+    memory_open(options.gpu);
     for (size_t f = 0; f < sizeof families / sizeof *families; f++)
         for (int i = 0; i < families[f]->count; i++) {
             const struct judge_problem *problem = &families[f]->problems[i];
             if (!is_asked_for(problem->name, arguments + first, count - first))
                 continue;
-            struct verdict verdict = judge(problem, gpu, full, timed);
+            if (options.list) {
+                printf("%s\n", problem->name);
+                continue;
+            }
+            if (options.inputs) {
+                struct judge_case c = {.problem = problem};
+                open_memory(&c, false, false);
+                stored_write_inputs(&c);
+                return 0;
+            }
+            struct judge_verdict verdict = judge(problem, &options);
             judged++, wrong += strcmp(verdict.status, "right") != 0;
-            printf("%-7s %s: %lld elements, error %.3g of tolerance", verdict.status, problem->name,
-                   (long long)verdict.elements, verdict.error);
-            if (timed)
-                printf(", %.1f us", verdict.microseconds);
-            printf("\n");
-            fflush(stdout);
-            if (json)
-                fprintf(
-                    json, "{\"name\": \"%s\", \"status\": \"%s\", \"elements\": %lld, \"error\": %.4g, \"us\": %.2f}\n",
-                    problem->name, verdict.status, (long long)verdict.elements, verdict.error, verdict.microseconds);
+            print(problem, &verdict, options.json);
         }
-    if (json)
-        fclose(json);
+    if (options.json)
+        fclose(options.json);
+    if (options.list)
+        return 0;
     printf("%d judged, %d not right\n", judged, wrong);
     return wrong != 0 || judged == 0;
 }

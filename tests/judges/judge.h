@@ -8,25 +8,29 @@
 #ifndef JUDGE_H
 #define JUDGE_H
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
-enum { JUDGE_RANK = 5, JUDGE_TENSORS = 8, JUDGE_SIZES = 32, JUDGE_NAME = 12 };
-enum judge_type { JUDGE_F32, JUDGE_I64, JUDGE_BOOL };
+enum { JUDGE_RANK = 6, JUDGE_TENSORS = 24, JUDGE_SIZES = 32, JUDGE_NAME = 12 };
+enum judge_type { JUDGE_F32, JUDGE_I64, JUDGE_BOOL, JUDGE_F64, JUDGE_I32, JUDGE_U8 };
 
 struct judge_tensor {
+    char name[JUDGE_NAME];
     enum judge_type type;
+    bool complex; /* pairs of f64, a dimension of 2 behind the others */
     int rank;
     int64_t extent[JUDGE_RANK], elements;
     double low, high; /* inputs are in [low, high) */
     int triangle;     /* a matrix of which what is below the diagonal is 0, or with -1 what is above; 0: neither */
+    bool definite;    /* a symmetric matrix with its number of rows added on the diagonal, so that it can be factored */
     uint32_t seed;
-    bool workspace, result;
+    bool given, result;               /* both: it is changed in place; neither: a workspace */
     void *memory;                     /* where kernels see it */
     int64_t view[1 + 2 * JUDGE_RANK]; /* as headers have it: pointer, extents, strides */
 };
 struct judge_size {
     char name[JUDGE_NAME];
-    int64_t value;
+    double value;
 };
 struct CUstream_st;
 struct judge_case {
@@ -40,18 +44,29 @@ struct judge_case {
 struct judge_value {
     double value, size;
 };
+struct judge_verdict {
+    const char *status; /* "right", "wrong", or what failed */
+    double error;       /* the largest, in tolerances */
+    int64_t elements;
+    double microseconds, peer_microseconds; /* 0: not timed */
+};
 
 struct judge_problem {
     const char *name; /* as the suite calls it */
     /* Tensors: "a:f32[m,k] b:f32[k,n]~-1,1 > c:f32[m,n]".  An extent is a size, a number, or one divided by another,
-     * c/g; ~low,high, numbers or sizes, is the range of the input, 0 to 1 where it is missing; ~upper and ~lower are triangles;
-     * one that ends with ! is a workspace, of which nobody gives or gets anything. */
+     * c/g; ~low,high, numbers or sizes, is the range of the input, 0 to 1 where it is missing; ~upper and ~lower are triangles,
+     * ~definite is a symmetric matrix that can be factored; one that ends with ! is a workspace, of which nobody gives
+     * or gets anything, one that ends with = is changed in place and a result.  c128 is a pair of f64. */
     const char *shape;
     const char *full, *small; /* sizes: "m=4096 n=4096"; of the suite, and small and odd ones */
     int (*call)(struct judge_case *c);
     struct judge_value (*want)(const struct judge_case *c, const int64_t *at); /* element `at` of the result */
     void (*derive)(struct judge_case *c); /* adds sizes that follow from others; or NULL */
     double tolerance;
+    /* Where there is no `want`: the same in plain C on the same tensors, and what the suite itself gives is stored, for
+     * small sizes; see stored.h. */
+    void (*peer)(const struct judge_case *c);
+    double (*input)(const struct judge_case *c, int t, int64_t i); /* in place of judge_element; or NULL */
 };
 /* Problems in a file of each family; judge.c lists them. */
 struct judge_family {
@@ -62,10 +77,17 @@ struct judge_family {
 /* A size by its name; of one that the problem does not have, `otherwise`. */
 int64_t judge_size_or(const struct judge_case *c, const char *name, int64_t otherwise);
 int64_t judge_size(const struct judge_case *c, const char *name);
-void judge_set_size(struct judge_case *c, const char *name, int64_t value);
+double judge_number(const struct judge_case *c, const char *name);
+void judge_set_size(struct judge_case *c, const char *name, double value);
 
 /* Input t at row-major position i. */
 double judge_element(const struct judge_case *c, int t, int64_t i);
+/* Writes input t to its memory, which the processor sees. */
+void judge_fill(struct judge_case *c, int t);
+/* Element i of what the memory holds. */
+double judge_value_at(const struct judge_tensor *t, int64_t i);
+size_t judge_bytes(const struct judge_tensor *t);
+void judge_set_memory(struct judge_tensor *t, void *memory);
 /* The view of tensor t for a call, whatever its type: all have the same form. */
 static inline void *judge_view(struct judge_case *c, int t) { return c->tensors[t].view; }
 #endif

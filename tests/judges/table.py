@@ -1,12 +1,18 @@
 #!/usr/bin/env python3
 """Makes TABLE.md of the newest runs in results/: `table.py > TABLE.md`.
 
-results/NAME.json holds {"device", "driver", "commit", "pytorch", "kernelbench", "ours": [...], "peers": [...]}: lines of
-judge --json and of kernelbench/peers.py --json."""
+results/NAME-kernelbench.json holds {"device", "driver", "commit", "pytorch", "kernelbench", "ours": [...], "peers": [...]}: lines of
+judge --json and of kernelbench/peers.py --json; results/NAME-npbench.json is what npbench/measure writes, and causes.json there
+says of a program why it is slower than its peer, or why there is none."""
 import json, math, re
 from pathlib import Path
 
 HERE = Path(__file__).parent
+
+
+def newest(suite):
+    file = sorted((HERE / 'results').glob(f'*-{suite}.json'))[-1]
+    return file.name, json.loads(file.read_text())
 
 
 def source_bytes(name):
@@ -15,9 +21,13 @@ def source_bytes(name):
     return sum(f.stat().st_size for f in files)
 
 
-def main():
-    files = sorted((HERE / 'results').glob('*-kernelbench.json'))
-    run = json.loads(files[-1].read_text())
+def summary(ratios):
+    mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
+    return f'{len(ratios)} timed: geometric mean {mean:.2f}, {sum(r >= 1 for r in ratios)} at or above it, least {min(ratios):.2f}'
+
+
+def kernelbench():
+    name, run = newest('kernelbench')
     peers = {row['name']: row for row in run['peers']}
     ratios, right = [], 0
     missing = [{'name': name, 'status': 'not run', 'us': None} for name in peers if name not in {r['name'] for r in run['ours']}]
@@ -35,14 +45,39 @@ def main():
         lines.append('| ' + ' | '.join(cells) + ' |')
     print('# KernelBench, level 1\n')
     print(f"{run['device']}, driver {run['driver']}, commit {run['commit']}; peer: PyTorch {run['pytorch']}, KernelBench {run['kernelbench']}; "
-          f'made by `python3 tests/judges/table.py` of {files[-1].name}.\n')
+          f'made by `python3 tests/judges/table.py` of {name}.\n')
     if ratios:
-        mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
-        print(f'{right} of {len(rows) - len(missing)} right. Beside `torch.compile`, {len(ratios)} timed: geometric mean {mean:.2f}, '
-              f'{sum(r >= 1 for r in ratios)} at or above it, least {min(ratios):.2f}.\n')
+        print(f'{right} of {len(rows) - len(missing)} right. Beside `torch.compile`, {summary(ratios)}.\n')
     print('| operator | ours | ms | eager | torch.compile | ratio | bytes of source |\n|---|---|---|---|---|---|---|')
     print('\n'.join(lines))
 
 
+def source_lines(program):
+    """Lines of a program's source without comments and empty ones."""
+    for file in (HERE / 'npbench').glob(f'*/{program}.tile'):
+        return sum(1 for line in file.read_text().splitlines() if line.strip() and not line.strip().startswith('//'))
+    return ''
+
+
+def npbench():
+    name, run = newest('npbench')
+    causes = json.loads((HERE / 'npbench/causes.json').read_text())
+    rows = sorted(run['ours'], key=lambda row: row['name'])
+    ratios = [row['peer_us'] / row['us'] for row in rows]
+    print('\n# NPBench\n')
+    print(f"{run['machine']}, commit {run['commit']}; peer: plain C loops, {run['compiler']}, -O3 -march=native; one thread each, processor time; "
+          f"NPBench {run['npbench']}; made by `python3 tests/judges/table.py` of {name}.\n")
+    right = sum(row['status'] == 'right' for row in rows)
+    print(f'{right} of 54 right. Beside gcc, {summary(ratios)}.\n')
+    print('| program | ours | ms | gcc | ratio | lines of source | cause |\n|---|---|---|---|---|---|---|')
+    for row, ratio in zip(rows, ratios):
+        cells = [row['name'], row['status'], f"{row['us'] / 1e3:.2f}", f"{row['peer_us'] / 1e3:.2f}", f'{ratio:.2f}',
+                 str(source_lines(row['name'])), causes.get(row['name'], '')]
+        print('| ' + ' | '.join(cells) + ' |')
+    for program in sorted(set(causes) - {row['name'] for row in rows}):
+        print(f'| {program} | not there | | | | | {causes[program]} |')
+
+
 if __name__ == '__main__':
-    main()
+    kernelbench()
+    npbench()
