@@ -1,12 +1,12 @@
 /* Runs problems of a suite: see judge.h.
  *
- *     judge [--gpu] [--full] [--time] [--json FILE] [--stored FILE] [NAME ...]
+ *     judge [--gpu] [--full] [--time] [--brief] [--json FILE] [--stored FILE] [NAME ...]
  *     judge --list [NAME ...]
  *     judge --inputs =NAME                      what stored_write_inputs writes
  *
  * Problems are those whose names hold a NAME, or are one that stands behind =; all without one.
- * Small sizes are judged whole, --full ones by random elements.  A line for each problem and a count at the end; the
- * exit status is 1 where one is wrong. */
+ * Small sizes are judged whole, --full ones by random elements.  A line for each problem, with --brief only for
+ * those that are not right, and counts, which --brief writes to the FILE alone; the exit status is 1 where one is wrong. */
 #include "judge.h"
 #include <math.h>
 #include <stdarg.h>
@@ -21,23 +21,27 @@
 
 enum { MOST_ELEMENTS = 4096, LEAST_ELEMENTS = 16 };
 static const double SECONDS = 0.5; /* for the wanted elements of a problem with sizes in full */
-static const size_t type_bytes[] = {4, 8, 1, 8, 4, 1};
 
 #define FAMILY(name) extern const struct judge_family judge_##name;
 #include "families.def"
 #undef FAMILY
-#define FAMILY(name) &judge_##name,
-static const struct judge_family *const families[] = {
+#define FAMILY(name) {#name, &judge_##name},
+static const struct {
+    const char *name;
+    const struct judge_family *family;
+} families[] = {
 #include "families.def"
 };
 #undef FAMILY
 extern const char *tile_last_error(void);
 
-size_t judge_bytes(const struct judge_tensor *t) { return (size_t)t->elements * type_bytes[t->type]; }
+size_t judge_bytes(const struct judge_tensor *t) { return element_bytes(t->type, t->elements); }
 
 struct options {
-    bool gpu, full, timed, list, inputs;
+    bool gpu, full, timed, brief, list, inputs;
     FILE *json;
+    char **words;
+    int word_count;
 };
 
 static void fail(const char *format, ...)
@@ -121,7 +125,6 @@ static const char *read_bound(const struct judge_case *c, const char *text, doub
 
 static const char *read_tensor(struct judge_case *c, const char *text)
 {
-    static const char *const types[] = {"f32", "i64", "bool", "f64", "i32", "u8"};
     char name[JUDGE_NAME], type[8];
     int used;
     if (c->tensor_count == JUDGE_TENSORS || sscanf(text, "%11[a-z0-9_]:%7[a-z0-9][%n", name, type, &used) != 2)
@@ -130,10 +133,9 @@ static const char *read_tensor(struct judge_case *c, const char *text)
     *t = (struct judge_tensor){.elements = 1, .high = 1, .seed = 0x51ed27u * (unsigned)++c->tensor_count};
     strcpy(t->name, name);
     t->complex = !strcmp(type, "c128");
-    while (!t->complex && strcmp(type, types[t->type]))
-        if (++t->type > JUDGE_U8)
-            fail("%s: no type %s", c->problem->name, type);
-    t->type = t->complex ? JUDGE_F64 : t->type;
+    t->type = t->complex ? JUDGE_F64 : element_type(type);
+    if (t->type == JUDGE_TYPES)
+        fail("%s: no type %s", c->problem->name, type);
     text += used;
     for (bool more = true; more; text++) {
         if (t->rank == JUDGE_RANK)
@@ -147,6 +149,9 @@ static const char *read_tensor(struct judge_case *c, const char *text)
     t->definite = !strncmp(text, "~definite", 9);
     if (t->definite)
         text += 9;
+    t->any = !strncmp(text, "~any", 4);
+    if (t->any)
+        text += 4;
     t->triangle = !strncmp(text, "~upper", 6) ? 1 : !strncmp(text, "~lower", 6) ? -1 : 0;
     if (t->triangle)
         text += 6;
@@ -187,7 +192,31 @@ static uint32_t mixed(int64_t i, uint32_t seed)
 
 static float unit_of(const struct judge_tensor *t) { return (float)((t->high - t->low) * 0x1p-24); }
 
-double judge_element(const struct judge_case *c, int t, int64_t i)
+/* Of four elements one is an edge of the type and one a small number. */
+static long double anything(enum judge_type type, uint32_t h, uint64_t bits)
+{
+    long double most = element_largest(type), least = element_smallest(type);
+    long double tiny = element_is_float(type) ? element_unit(type, 0) : 2;
+    const long double edges[] = {0, 1, -1, most, least, most / 2, tiny, INFINITY, -INFINITY, NAN, -0.0L};
+    int small = (int)(h >> 8 & 15);
+    if (h % 4 == 0) {
+        long double edge = edges[(h >> 8) % (element_is_float(type) ? 11 : 6)];
+        if (element_is_float(type))
+            return isinf(edge) && type == JUDGE_F8E4M3 ? most : element_round(type, edge, ELEMENT_NEAREST);
+        return element_wrap(type, element_encode(type, edge < least ? least : truncl(edge)));
+    }
+    if (type == JUDGE_BOOL)
+        return h >> 8 & 1;
+    if (h % 4 == 1)
+        return element_is_float(type)                        ? (small - 8) / 4.0L
+               : element_is_signed(type) && type != JUDGE_I4 ? small - 8
+                                                             : small & 7;
+    if (!element_is_float(type) || h % 4 == 2)
+        return element_decode(type, element_bits(type) == 64 ? bits : bits & ((UINT64_C(1) << element_bits(type)) - 1));
+    return element_round(type, (long double)(int32_t)bits * 0x1p-28L, ELEMENT_NEAREST);
+}
+
+long double judge_exact(const struct judge_case *c, int t, int64_t i)
 {
     const struct judge_tensor *tensor = &c->tensors[t];
     bool matrix = tensor->triangle || tensor->definite;
@@ -197,58 +226,70 @@ double judge_element(const struct judge_case *c, int t, int64_t i)
     if (tensor->definite && column > row)
         i = column * tensor->extent[1] + row;
     uint32_t h = mixed(i, tensor->seed);
-    switch (tensor->type) {
-    case JUDGE_I64:
-    case JUDGE_I32:
-    case JUDGE_U8: return tensor->low + h % (uint32_t)(tensor->high - tensor->low);
-    case JUDGE_BOOL: return h % 2;
-    case JUDGE_F64:
+    if (tensor->any)
+        return anything(tensor->type, h, (uint64_t)mixed(i, ~h) << 32 | mixed(i, h));
+    if (tensor->type == JUDGE_BOOL)
+        return h % 2;
+    if (!element_is_float(tensor->type))
+        return tensor->low + h % (uint32_t)(tensor->high - tensor->low);
+    if (tensor->type == JUDGE_F64)
         return tensor->low + (tensor->high - tensor->low) * 0x1p-32 * h +
                (tensor->definite && row == column ? (double)tensor->extent[0] : 0);
-    default: return (double)fmaf((float)(h >> 8), unit_of(tensor), (float)tensor->low);
-    }
+    float value = fmaf((float)(h >> 8), unit_of(tensor), (float)tensor->low);
+    return tensor->type == JUDGE_F32 ? value : element_round(tensor->type, value, ELEMENT_NEAREST);
 }
 
-static int fill_on_gpu(struct judge_case *c, const struct judge_tensor *t)
-{
-    switch (t->type) {
-    case JUDGE_I64:
-        return judge_fill_i64(c->stream, (void *)t->view, (int64_t)t->low, (uint32_t)(t->high - t->low), t->seed);
-    case JUDGE_BOOL: return judge_fill_bool(c->stream, (void *)t->view, t->seed);
-    default: return judge_fill_f32(c->stream, (void *)t->view, (float)t->low, unit_of(t), t->seed);
-    }
-}
+double judge_element(const struct judge_case *c, int t, int64_t i) { return (double)judge_exact(c, t, i); }
 
-void judge_fill(struct judge_case *c, int number)
+/* Large inputs on a GPU are made there, if they are of these types. */
+static bool fill_on_gpu(struct judge_case *c, const struct judge_tensor *t)
 {
-    struct judge_tensor *t = &c->tensors[number];
-    for (int64_t i = 0; i < t->elements; i++) {
-        double value = c->problem->input ? c->problem->input(c, number, i) : judge_element(c, number, i);
-        switch (t->type) {
-        case JUDGE_F32: ((float *)t->memory)[i] = (float)value; break;
-        case JUDGE_I64: ((int64_t *)t->memory)[i] = (int64_t)value; break;
-        case JUDGE_BOOL: ((uint8_t *)t->memory)[i] = value != 0; break;
-        case JUDGE_F64: ((double *)t->memory)[i] = value; break;
-        case JUDGE_I32: ((int32_t *)t->memory)[i] = (int32_t)value; break;
-        case JUDGE_U8: ((uint8_t *)t->memory)[i] = (uint8_t)value; break;
-        }
-    }
-}
-
-static void fill(struct judge_case *c, int number, bool gpu)
-{
-    if (!gpu) {
-        judge_fill(c, number);
-        return;
-    }
-    /* As a line of elements. */
-    struct judge_tensor *t = &c->tensors[number], line = *t;
+    struct judge_tensor line = *t; /* as a line of elements */
+    void *view = line.view;
+    int status = 0;
+    if (t->any || t->elements <= MOST_ELEMENTS)
+        return false;
     line.view[1] = t->elements, line.view[2] = 1;
-    int status = fill_on_gpu(c, &line);
+    if (t->type == JUDGE_I64)
+        status = judge_fill_i64(c->stream, view, (int64_t)t->low, (uint32_t)(t->high - t->low), t->seed);
+    else if (t->type == JUDGE_BOOL)
+        status = judge_fill_bool(c->stream, view, t->seed);
+    else if (t->type == JUDGE_F32)
+        status = judge_fill_f32(c->stream, view, (float)t->low, unit_of(t), t->seed);
+    else
+        return false;
     if (!status && t->triangle)
         status = judge_fill_triangle(c->stream, (void *)t->view, t->triangle > 0);
     if (status)
         fail("%s: fill: %s", c->problem->name, tile_last_error());
+    return true;
+}
+
+static void write_input(const struct judge_case *c, int number, void *memory)
+{
+    const struct judge_tensor *t = &c->tensors[number];
+    for (int64_t i = 0; i < t->elements; i++)
+        element_write(t->type, memory, i,
+                      c->problem->input ? c->problem->input(c, number, i) : judge_exact(c, number, i));
+}
+
+void judge_fill(struct judge_case *c, int number) { write_input(c, number, c->tensors[number].memory); }
+
+static void fill(struct judge_case *c, int number, bool gpu)
+{
+    struct judge_tensor *t = &c->tensors[number];
+    if (!gpu) {
+        judge_fill(c, number);
+        return;
+    }
+    if (fill_on_gpu(c, t))
+        return;
+    void *elements = calloc(1, judge_bytes(t) + 1);
+    if (!elements)
+        fail("%s: no memory", c->problem->name);
+    write_input(c, number, elements);
+    memory_write(t->memory, elements, judge_bytes(t));
+    free(elements);
 }
 
 void judge_set_memory(struct judge_tensor *t, void *memory)
@@ -259,6 +300,12 @@ void judge_set_memory(struct judge_tensor *t, void *memory)
     for (int d = t->rank - 1; d >= 0; stride *= t->extent[d--]) {
         t->view[1 + d] = t->extent[d];
         t->view[1 + t->rank + d] = stride;
+    }
+    /* For C elements of 4 bits are bytes. */
+    if (element_bits(t->type) == 4) {
+        t->view[t->rank] /= 2;
+        for (int d = 0; d < t->rank - 1; d++)
+            t->view[1 + t->rank + d] /= 2;
     }
 }
 
@@ -272,44 +319,43 @@ static void make_tensor(struct judge_case *c, int number, bool gpu)
 
 /* ---- judging ---- */
 
-double judge_value_at(const struct judge_tensor *t, int64_t i)
+/* Element i of a tensor, of which `all` is a copy, or NULL where it is large. */
+static long double read_element(const struct judge_tensor *t, const void *all, int64_t i)
 {
-    union {
-        float f32;
-        int64_t i64;
-        double f64;
-        int32_t i32;
-        uint8_t u8;
-    } value;
-    memory_read(&value, (char *)t->memory + (size_t)i * type_bytes[t->type], type_bytes[t->type]);
-    switch (t->type) {
-    case JUDGE_F32: return (double)value.f32;
-    case JUDGE_I64: return (double)value.i64;
-    case JUDGE_F64: return value.f64;
-    case JUDGE_I32: return (double)value.i32;
-    default: return (double)value.u8;
-    }
+    unsigned char bytes[sizeof(int64_t)];
+    if (all)
+        return element_read(t->type, all, i);
+    memory_read(bytes, (char *)t->memory + element_bytes(t->type, i), element_bytes(t->type, 1));
+    return element_read(t->type, bytes, 0);
 }
 
+double judge_value_at(const struct judge_tensor *t, int64_t i) { return (double)read_element(t, NULL, i); }
+
 /* How far element i is from what is wanted, in tolerances. */
-static double error_of(const struct judge_case *c, int64_t i)
+static double error_of(const struct judge_case *c, const void *result, int64_t i)
 {
     const struct judge_tensor *t = &c->tensors[c->tensor_count - 1];
     int64_t at[JUDGE_RANK], rest = i;
     for (int d = t->rank - 1; d >= 0; rest /= t->extent[d--])
         at[d] = rest % t->extent[d];
     struct judge_value want = c->problem->want(c, at);
-    double got = judge_value_at(t, i), off = fabs(got - want.value);
-    if (got == want.value || (isnan(got) && isnan(want.value)))
+    long double got = read_element(t, result, i), off = fabsl(got - want.value),
+                allowed = c->problem->tolerance * want.size;
+    bool same_sign = allowed > 0 || signbit(got) == signbit(want.value);
+    if ((got == want.value && same_sign) || (isnan(got) && isnan(want.value)))
         return 0;
-    return isnan(off) ? INFINITY : off / (c->problem->tolerance * want.size);
+    return isnan(off) || allowed == 0 ? INFINITY : (double)(off / allowed);
 }
 
 static double seconds(void) { return (double)clock() / CLOCKS_PER_SEC; }
 
 static void judge_elements(const struct judge_case *c, struct judge_verdict *verdict)
 {
-    int64_t all = c->tensors[c->tensor_count - 1].elements;
+    const struct judge_tensor *t = &c->tensors[c->tensor_count - 1];
+    int64_t all = t->elements;
+    void *result = all <= MOST_ELEMENTS ? malloc(judge_bytes(t) + 1) : NULL;
+    if (result)
+        memory_read(result, t->memory, judge_bytes(t));
     double begin = seconds();
     uint32_t random = 1;
     verdict->status = "right";
@@ -319,15 +365,16 @@ static void judge_elements(const struct judge_case *c, struct judge_verdict *ver
         random = mixed(n, random);
         uint64_t chosen = (uint64_t)random << 32 | mixed(n, ~random);
         int64_t i = all <= MOST_ELEMENTS ? n : n == 0 ? 0 : n == 1 ? all - 1 : (int64_t)(chosen % (uint64_t)all);
-        double error = error_of(c, i);
+        double error = error_of(c, result, i);
         verdict->elements++;
         if (error > verdict->error)
             verdict->error = error;
         if (!(error <= 1)) {
             verdict->status = "wrong";
-            return;
+            break;
         }
     }
+    free(result);
 }
 
 static int call(void *data)
@@ -381,9 +428,9 @@ static struct judge_verdict judge(const struct judge_problem *problem, const str
 static bool open_case(struct judge_case *c, const char *name)
 {
     for (size_t f = 0; f < sizeof families / sizeof *families; f++)
-        for (int i = 0; i < families[f]->count; i++)
-            if (!strcmp(families[f]->problems[i].name, name)) {
-                *c = (struct judge_case){.problem = &families[f]->problems[i]};
+        for (int i = 0; i < families[f].family->count; i++)
+            if (!strcmp(families[f].family->problems[i].name, name)) {
+                *c = (struct judge_case){.problem = &families[f].family->problems[i]};
                 read_sizes(c, c->problem->full);
                 if (c->problem->derive)
                     c->problem->derive(c);
@@ -445,6 +492,44 @@ static void print(const struct judge_problem *problem, const struct judge_verdic
     fprintf(json, "}\n");
 }
 
+/* Judges those problems of a family that are asked for; adds to the counts. */
+static void judge_family(const char *name, const struct judge_family *family, const struct options *options,
+                         int *judged, int *wrong)
+{
+    int count = 0, right = 0;
+    for (int i = 0; i < family->count; i++) {
+        if (!is_asked_for(family->problems[i].name, options->words, options->word_count))
+            continue;
+        struct judge_verdict verdict = judge(&family->problems[i], options);
+        bool is_right = !strcmp(verdict.status, "right");
+        count++, right += is_right;
+        if (!options->brief || !is_right)
+            print(&family->problems[i], &verdict, options->brief ? NULL : options->json);
+    }
+    if (count)
+        printf("%s: %d of %d right\n", name, right, count);
+    if (count && options->json && options->brief)
+        fprintf(options->json, "{\"family\": \"%s\", \"cases\": %d, \"right\": %d}\n", name, count, right);
+    *judged += count, *wrong += count - right;
+}
+
+/* --list and --inputs. */
+static void show_family(const struct judge_family *family, const struct options *options)
+{
+    for (int i = 0; i < family->count; i++) {
+        struct judge_case c = {.problem = &family->problems[i]};
+        if (!is_asked_for(c.problem->name, options->words, options->word_count))
+            continue;
+        if (options->list) {
+            printf("%s\n", c.problem->name);
+            continue;
+        }
+        open_memory(&c, false, false);
+        stored_write_inputs(&c);
+        exit(0);
+    }
+}
+
 static int read_options(int count, char **arguments, struct options *options)
 {
     int first = 1;
@@ -453,6 +538,7 @@ static int read_options(int count, char **arguments, struct options *options)
         bool *flag = !strcmp(option, "--gpu")      ? &options->gpu
                      : !strcmp(option, "--full")   ? &options->full
                      : !strcmp(option, "--time")   ? &options->timed
+                     : !strcmp(option, "--brief")  ? &options->brief
                      : !strcmp(option, "--list")   ? &options->list
                      : !strcmp(option, "--inputs") ? &options->inputs
                                                    : NULL;
@@ -472,26 +558,14 @@ int main(int count, char **arguments)
 {
     struct options options = {0};
     int wrong = 0, judged = 0, first = read_options(count, arguments, &options);
+    options.words = arguments + first, options.word_count = count - first;
     memory_open(options.gpu);
-    for (size_t f = 0; f < sizeof families / sizeof *families; f++)
-        for (int i = 0; i < families[f]->count; i++) {
-            const struct judge_problem *problem = &families[f]->problems[i];
-            if (!is_asked_for(problem->name, arguments + first, count - first))
-                continue;
-            if (options.list) {
-                printf("%s\n", problem->name);
-                continue;
-            }
-            if (options.inputs) {
-                struct judge_case c = {.problem = problem};
-                open_memory(&c, false, false);
-                stored_write_inputs(&c);
-                return 0;
-            }
-            struct judge_verdict verdict = judge(problem, &options);
-            judged++, wrong += strcmp(verdict.status, "right") != 0;
-            print(problem, &verdict, options.json);
-        }
+    for (size_t f = 0; f < sizeof families / sizeof *families; f++) {
+        if (options.list || options.inputs)
+            show_family(families[f].family, &options);
+        else
+            judge_family(families[f].name, families[f].family, &options, &judged, &wrong);
+    }
     if (options.json)
         fclose(options.json);
     if (options.list)

@@ -7,12 +7,9 @@
  * that are added up for it, which is what rounding errors are made of. */
 #ifndef JUDGE_H
 #define JUDGE_H
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "element.h"
 
 enum { JUDGE_RANK = 6, JUDGE_TENSORS = 24, JUDGE_SIZES = 32, JUDGE_NAME = 12 };
-enum judge_type { JUDGE_F32, JUDGE_I64, JUDGE_BOOL, JUDGE_F64, JUDGE_I32, JUDGE_U8 };
 
 struct judge_tensor {
     char name[JUDGE_NAME];
@@ -21,6 +18,7 @@ struct judge_tensor {
     int rank;
     int64_t extent[JUDGE_RANK], elements;
     double low, high; /* inputs are in [low, high) */
+    bool any;         /* or anything, with NaN, infinities, -0 and the ends of the type more often than else */
     int triangle;     /* a matrix of which what is below the diagonal is 0, or with -1 what is above; 0: neither */
     bool definite;    /* a symmetric matrix with its number of rows added on the diagonal, so that it can be factored */
     uint32_t seed;
@@ -42,7 +40,7 @@ struct judge_case {
     int tensor_count;
 };
 struct judge_value {
-    double value, size;
+    long double value, size;
 };
 struct judge_verdict {
     const char *status; /* "right", "wrong", or what failed */
@@ -55,14 +53,14 @@ struct judge_problem {
     const char *name; /* as the suite calls it */
     /* Tensors: "a:f32[m,k] b:f32[k,n]~-1,1 > c:f32[m,n]".  An extent is a size, a number, or one divided by another,
      * c/g; ~low,high, numbers or sizes, is the range of the input, 0 to 1 where it is missing; ~upper and ~lower are triangles,
-     * ~definite is a symmetric matrix that can be factored; one that ends with ! is a workspace, of which nobody gives
+     * ~definite is a symmetric matrix that can be factored, ~any is anything that the type has; one that ends with ! is a workspace, of which nobody gives
      * or gets anything, one that ends with = is changed in place and a result.  c128 is a pair of f64. */
     const char *shape;
     const char *full, *small; /* sizes: "m=4096 n=4096"; of the suite, and small and odd ones */
     int (*call)(struct judge_case *c);
     struct judge_value (*want)(const struct judge_case *c, const int64_t *at); /* element `at` of the result */
     void (*derive)(struct judge_case *c); /* adds sizes that follow from others; or NULL */
-    double tolerance;
+    double tolerance;                     /* 0: the very element, the sign of 0 included */
     /* Where there is no `want`: the same in plain C on the same tensors, and what the suite itself gives is stored, for
      * small sizes; see stored.h. */
     void (*peer)(const struct judge_case *c);
@@ -82,6 +80,7 @@ void judge_set_size(struct judge_case *c, const char *name, double value);
 
 /* Input t at row-major position i. */
 double judge_element(const struct judge_case *c, int t, int64_t i);
+long double judge_exact(const struct judge_case *c, int t, int64_t i); /* integers of 64 bits, too */
 /* Writes input t to its memory, which the processor sees. */
 void judge_fill(struct judge_case *c, int t);
 /* Element i of what the memory holds. */

@@ -24,6 +24,38 @@
     [[ "$output" == *"right   bicg"* ]]
 }
 
+@test "what Triton's test_core asks: every 12th case" {
+    EACH=12 sh "$SRCDIR/tests/judges/build" core "$BATS_TEST_TMPDIR/judge" cpu
+    run env TILE_CPU_THREADS=2 "$BATS_TEST_TMPDIR/judge/judge" --brief
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [[ "$output" == *" judged, 0 not right" ]]
+}
+
+@test "a case that is wrong is found, by its last bit or the sign of 0" {
+    mkdir -p "$BATS_TEST_TMPDIR/source/tests"
+    cp -r "$SRCDIR/tests/judges" "$BATS_TEST_TMPDIR/source/tests"
+    cat >"$BATS_TEST_TMPDIR/source/tests/judges/core/unary.cases" <<'EOF'
+neg.right: T = f32 i64
+    x:$T[37]~any > r:$T[37]
+    r[:] = -x[:];
+
+neg.bit: T = i64
+    x:$T[37]~any > r:$T[37]
+    r[:] = where(iota(37) == 30, -x[:] ^ 1, -x[:]);
+
+neg.sign: T = f32
+    x:$T[37]~any > r:$T[37]
+    r[:] = 0.0 - x[:];
+EOF
+    SRCDIR=$BATS_TEST_TMPDIR/source sh "$SRCDIR/tests/judges/build" core "$BATS_TEST_TMPDIR/judge" cpu unary
+    run "$BATS_TEST_TMPDIR/judge/judge"
+    echo "$output"
+    [[ "$output" == *"right   unary neg.right f32"*"right   unary neg.right i64"* ]]
+    [[ "$output" == *"wrong   unary neg.bit i64: 31 elements"* ]]
+    [[ "$output" == *"wrong   unary neg.sign f32"* ]]
+}
+
 @test "a wrong result is found" {
     # One element of 4,095 is off by a thousandth.
     cp -r "$SRCDIR/tests/judges" "$BATS_TEST_TMPDIR/tests"

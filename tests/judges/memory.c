@@ -17,6 +17,7 @@ static struct {
     int (*release)(uint64_t);
     int (*fill)(uint64_t, unsigned char, size_t);
     int (*download)(void *, uint64_t, size_t);
+    int (*upload)(uint64_t, const void *, size_t);
     int (*synchronize)(void);
     int (*event_create)(void **, unsigned);
     int (*event_record)(void *, void *);
@@ -58,6 +59,7 @@ static void open_gpu(void)
     *(void **)&gpu.release = symbol(library, "cuMemFree_v2");
     *(void **)&gpu.fill = symbol(library, "cuMemsetD8_v2");
     *(void **)&gpu.download = symbol(library, "cuMemcpyDtoH_v2");
+    *(void **)&gpu.upload = symbol(library, "cuMemcpyHtoD_v2");
     *(void **)&gpu.synchronize = symbol(library, "cuCtxSynchronize");
     *(void **)&gpu.event_create = symbol(library, "cuEventCreate");
     *(void **)&gpu.event_record = symbol(library, "cuEventRecord");
@@ -106,6 +108,14 @@ void memory_read(void *to, const void *from, size_t bytes)
 {
     if (gpu.used)
         need(gpu.download(to, (uint64_t)(uintptr_t)from, bytes), "cuMemcpyDtoH");
+    else
+        memcpy(to, from, bytes);
+}
+
+void memory_write(void *to, const void *from, size_t bytes)
+{
+    if (gpu.used)
+        need(gpu.upload((uint64_t)(uintptr_t)to, from, bytes), "cuMemcpyHtoD");
     else
         memcpy(to, from, bytes);
 }

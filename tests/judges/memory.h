@@ -9,6 +9,7 @@ void memory_open(bool gpu);
 void *memory_allocate(size_t bytes); /* filled with 0xff: NaN, -1 */
 void memory_release(void *memory, size_t bytes);
 void memory_read(void *to, const void *from, size_t bytes);
+void memory_write(void *to, const void *from, size_t bytes);
 void memory_wait(void);
 
 /* Microseconds that `run` takes, the median of at least three runs and about half a second of them, after one that
