@@ -14,7 +14,7 @@
  *   - a wait for a phase that never ends: arrivals that do not come, or other bytes than were announced; more arrivals
  *     than the mbarrier counts; slots and mbarriers that are not there; mbarriers used before mbarrier_ready;
  *   - products looked at before dot_wait; copies on their way when the block ends; turns that nobody hands on;
- * and without running: places in shared memory, and registers of roles. */
+ * and without running: places in shared memory, registers of roles, and who comes to which numbered barrier. */
 #include "passes/check/check_machine.h"
 
 #include <stdarg.h>
@@ -204,5 +204,7 @@ bool pass_check_machine(struct ir_function *function, struct pass_context *conte
     int count = survey.shared ? (int)(sizeof scenarios / sizeof *scenarios) : 0;
     for (int i = 0; i < count && !check.found; i++)
         run_scenario(&check, &scenarios[i]);
+    if (!check.found)
+        check_named_barriers(&check);
     return false;
 }

@@ -135,7 +135,11 @@ void check_report(struct check *check, const struct ir_operation *op, const stru
 /* check_machine_run.c: runs the function's body under check->scenario. */
 void check_run(struct check *check);
 int64_t check_number(const struct check_agent *agent, const struct ir_value *value);
-bool check_matters(const struct ir_operation *op); /* running it can change what is found */
+bool check_matters(const struct ir_operation *op);  /* running it can change what is found */
+bool check_has_tiles(const struct ir_block *block); /* of a role: else one thread runs it */
+
+/* check_machine_named.c: numbered barriers, without running. */
+void check_named_barriers(struct check *check);
 
 /* check_machine_extent.c: extents of arguments, and numbers from memory that bound loops. */
 void check_survey_loops(struct check *check);

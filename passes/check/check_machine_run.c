@@ -161,7 +161,7 @@ static void start_region(struct check *check, struct check_agent *agent, const s
 
 /* ---- roles ---- */
 
-static bool has_tiles(const struct ir_block *block)
+bool check_has_tiles(const struct ir_block *block)
 {
     for (const struct ir_operation *op = block->first; op; op = op->next) {
         if (op->opcode == OP_BARRIER || op->opcode == OP_BUFFER_STORE)
@@ -170,7 +170,7 @@ static bool has_tiles(const struct ir_block *block)
             if (op->results[i]->type->kind == IR_TILE && op->results[i]->type->rank > 0)
                 return true;
         for (int r = 0; r < op->region_count; r++)
-            if (has_tiles(op->regions[r]))
+            if (check_has_tiles(op->regions[r]))
                 return true;
     }
     return false;
@@ -204,7 +204,7 @@ static struct check_group *new_group(struct check *check, int count, int warps)
 static int agents_of_role(const struct ir_operation *roles, int role)
 {
     int warps = (int)ir_attribute(roles, IR_ATTRIBUTE_ROLE_WARPS)->list[role];
-    return has_tiles(roles->regions[role]) && warps % WARPGROUP == 0 ? warps / WARPGROUP : 1;
+    return check_has_tiles(roles->regions[role]) && warps % WARPGROUP == 0 ? warps / WARPGROUP : 1;
 }
 
 static void add_role(struct check *check, struct check_agent *body, const struct ir_operation *op, int role)
@@ -217,7 +217,7 @@ static void add_role(struct check *check, struct check_agent *body, const struct
         check_clock_copy(check, agent->known, body->known);
         check_clock_copy(check, agent->far, body->far);
         agent->turns = body->turns;
-        agent->one_thread = !has_tiles(op->regions[role]);
+        agent->one_thread = !check_has_tiles(op->regions[role]);
     }
 }
 

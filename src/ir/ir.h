@@ -295,6 +295,8 @@ enum ir_math { IR_MATHS(X) IR_MATH_COUNT };
 
 /* ---- operations ----------------------------------------------------------------------------------------------- */
 
+/* Of the 16 numbered barriers of a block, 0 is its own, and these are the first that roles and turns take. */
+enum { IR_BARRIER_OF_ROLES = 1, IR_BARRIER_OF_TURNS = 8 };
 enum ir_level { IR_LEVEL_VALUE, IR_LEVEL_SCHEDULE, IR_LEVEL_MACHINE };
 enum ir_trait {
     IR_TRAIT_PURE = 1,

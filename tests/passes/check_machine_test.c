@@ -215,6 +215,27 @@ static const char named[] = "kernel @named(%a: view<bf16, [?, ?], [?, 1], in> " 
                             "    }\n"
                             "    return\n"
                             "}\n";
+/* Two groups that write out what they have, a third that brings; each meets at a barrier of its own number. */
+static const char epilogues[] = "kernel @epilogues(%c: view<f32, [?], [1], out>) grid(1) level(machine) warps(12) {\n"
+                                "    %n0 = constant value(0) : index\n"
+                                "    roles role_warps(4, 4, 4) role_registers(0, 0, 0) {\n"
+                                "        %x = constant value(1.0) : f32[128] #(128; lane a0:4; warp a5:6)\n"
+                                "        barrier id(4) warps(4)\n"
+                                "        store %c[%n0 +: 128], %x\n"
+                                "        yield\n"
+                                "    } {\n"
+                                "        %y = constant value(2.0) : f32[128] #(128; lane a0:4; warp a5:6)\n"
+                                "        barrier id(5) warps(4)\n"
+                                "        store %c[%n0 +: 128], %y\n"
+                                "        yield\n"
+                                "    } {\n"
+                                "        %z = constant value(3.0) : f32[128] #(128; lane a0:4; warp a5:6)\n"
+                                "        barrier id(6) warps(4)\n"
+                                "        store %c[%n0 +: 128], %z\n"
+                                "        yield\n"
+                                "    }\n"
+                                "    return\n"
+                                "}\n";
 /* q comes once, k behind it; the consumer waits for each. */
 static const char factors[] = "kernel @factors(%a: view<bf16, [?, ?], [?, 1], in> " FACTS
                               "}, %c: view<f32, [?, ?], [?, 1], out>) grid(1) "
@@ -408,6 +429,17 @@ static const struct change changes[] = {
     {named, "        barrier id(8) warps(8) // reader\n", NULL, "[E1006]"},
     {named, "        barrier id(8) warps(8) // reader\n", "        barrier id(9) warps(8)\n",
      "waits at a barrier that not all its warps come to"},
+    /* numbered barriers: two groups were given 4 and 5; roles have 1 to 3 */
+    {epilogues, NULL, NULL, NULL},
+    {epilogues, "barrier id(4) warps(4)", "barrier id(5) warps(4)", "groups of 8 in all come to it"},
+    {epilogues, "barrier id(5) warps(4)", "barrier id(6) warps(4)", "groups of 8 in all come to it"},
+    {epilogues, "barrier id(4) warps(4)", "barrier id(3) warps(4)", "groups of 8 in all come to it"}, /* role 2's own */
+    {epilogues, "barrier id(4) warps(4)", "barrier id(1) warps(4)", NULL},                            /* its own */
+    {epilogues, "barrier id(4) warps(4)", "barrier id(4) warps(2)", "groups of 4 in all come to it"},
+    {epilogues, "barrier id(4) warps(4)", "barrier id(5) warps(2)", "which is one of"},
+    {turns, "        turn_pass\n        barrier\n", "        turn_pass\n        barrier id(7) warps(8)\n", NULL},
+    {turns, "        turn_pass\n        barrier\n", "        turn_pass\n        barrier id(9) warps(4)\n",
+     "which is one of 8 elsewhere"},
     /* turns */
     {rounds,
      "            turn_pass\n            mbarrier_arrive %empty, %zero\n            %other = xor %phase, %one : i32\n",

@@ -101,10 +101,10 @@ static void wait(struct lowering *l, struct ir_operation *operation)
     ptx_emit(l, PTX_MBARRIER_WAIT, l->nothing, arguments, 2, NULL);
 }
 
-/* Warpgroup g sleeps at named barrier TURN + g with its 128 threads until the 128 of the one before have come by. */
+/* Warpgroup g sleeps at barrier IR_BARRIER_OF_TURNS + g with its 128 threads until the 128 of the one before have come by. */
 void lower_turn(struct lowering *l, struct ir_operation *operation)
 {
-    enum { TURN = 8, BOTH_THREADS = 256 };
+    enum { TURN = IR_BARRIER_OF_TURNS, BOTH_THREADS = 256 };
     LLVMBuilderRef b = l->builder;
     int groups = l->warps / 4;
     const char *threads = arena_printf(l->arena, "%d", BOTH_THREADS);

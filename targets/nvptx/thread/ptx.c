@@ -105,7 +105,8 @@ void ptx_barrier(struct lowering *l)
         ptx_emit(l, PTX_BARRIER, l->nothing, NULL, 0, NULL);
         return;
     }
-    const char *words[2] = {arena_printf(l->arena, "%d", 1 + l->role), arena_printf(l->arena, "%d", 32 * l->warps)};
+    const char *words[2] = {arena_printf(l->arena, "%d", IR_BARRIER_OF_ROLES + l->role),
+                            arena_printf(l->arena, "%d", 32 * l->warps)};
     ptx_emit(l, PTX_BARRIER_OF, l->nothing, NULL, 0, words);
 }
 
