@@ -287,7 +287,8 @@ EIGHTHS(f8e4m3, eighths_f8e4m3, f8e4m3, F8E4M3)
 EIGHTHS(f8e5m2, eighths_f8e5m2, f8e5m2, F8E5M2)
 EIGHTHS(promoted, promoted, f8e4m3, F8E4M3)
 
-/* Any numbers: what those 14 bits lose is a part of all that was added up. */
+/* Any numbers: a sum of 32 products and what was there before keeps 14 bits of the largest of them, so that what is lost is a
+ * part of all that was added up; on an H100 somewhat more than 2^-13 of it for one element in a thousand. */
 static void check_rounded(struct exec_case *c, const struct factors *f, const struct exec_tensor *r, int64_t n,
                           int64_t k)
 {
@@ -298,7 +299,7 @@ static void check_rounded(struct exec_case *c, const struct factors *f, const st
             sum += one;
             size += fabs(one);
         }
-        exec_expect(c, r, i, sum, ldexp(size, -13) / (1.0 + fabs(sum)));
+        exec_expect(c, r, i, sum, ldexp(size, -12) / (1.0 + fabs(sum)));
     }
 }
 #define ANY_EIGHTHS(name, kernel, type, TYPE)                         \
