@@ -12,154 +12,31 @@
  *
  * Loops are walked until nothing changes; then each reduction with a finding gets one warning.  The value that the
  * warning proposes to read there has been tried: the walk is done again with it. */
-#include <ctype.h>
 #include <string.h>
 
-#include "ir/facts/inside.h"
 #include "ir/query.h"
-#include "passes/lint/lint.h"
-#include "passes/lint/padding_value.h"
+#include "passes/lint/padding.h"
 
-enum { MOST_PADS = 64, STABLE_AFTER = 4 };
-
-/* One dimension of a load that may reach outside. */
-struct pad {
-    const struct ir_operation *load;
-    int dimension;
-};
-/* Of a value: all its elements, and those outside along each axis. */
-struct shade {
-    struct known whole, outside[IR_MAX_RANK];
-    uint64_t pads[IR_MAX_RANK]; /* a bit a pad */
-};
-struct finding {
-    const struct ir_operation *op; /* a reduction or a product */
-    uint64_t pads;
-    struct known outside;
-};
-struct walk {
-    const struct lint *lint;
-    const struct ir_function *function;
-    struct shade *of;        /* by value id */
-    struct known *of_region; /* room for the values of a region */
-    uint64_t *left_part;     /* of these, the scalars of the left part that they are computed from, a bit each */
-    struct pad pads[MOST_PADS];
-    int pad_count;
-    bool reports;
-    VECTOR(struct finding) findings;
-    uint64_t tried; /* loads of these pads read `instead` outside */
-    double instead;
-};
-
-/* ---- pads ---- */
-
-/* Nobody wrote what this load reads outside: the front end's own 0 has no place. */
-static bool is_unsaid(const struct ir_operation *load, const struct ir_access *access)
-{
-    const struct ir_operation *other = access->other ? access->other->definition : NULL;
-    return other && other->opcode == OP_CONSTANT && !other->at.source && !access->mask && load->opcode == OP_LOAD;
-}
-
-/* What is counted on: `j` of j + 64. */
-static const struct ir_value *base_of(const struct ir_value *value)
-{
-    int64_t number;
-    for (const struct ir_operation *op = value->definition; op; op = value->definition) {
-        bool adds = op->opcode == OP_ADD || op->opcode == OP_SUB;
-        if (op->opcode == OP_CAST)
-            value = op->operands[0];
-        else if (adds && ir_constant_integer(op->operands[1], &number))
-            value = op->operands[0];
-        else if (op->opcode == OP_ADD && ir_constant_integer(op->operands[0], &number))
-            value = op->operands[1];
-        else
-            break;
-    }
-    return value;
-}
-
-/* Whether a condition that holds keeps the index under something, or with an index that is a number (base NULL) an
- * extent above something, whatever that is: whoever asks has thought of it. */
-static bool is_bounded(const struct ir_value *condition, bool holds, const struct ir_value *base)
-{
-    const struct ir_operation *op = condition->definition;
-    if (!op)
-        return false;
-    if (op->opcode == OP_NOT)
-        return is_bounded(op->operands[0], !holds, base);
-    if (op->opcode == (holds ? OP_AND : OP_OR))
-        return is_bounded(op->operands[0], holds, base) || is_bounded(op->operands[1], holds, base);
-    if (op->opcode == OP_SELECT) /* a or b, as a choice: c ? true : b */
-        return !holds && (is_bounded(op->operands[0], false, base) || is_bounded(op->operands[2], false, base));
-    if (op->opcode != OP_COMPARE)
-        return false;
-    int64_t predicate = ir_number(op, IR_ATTRIBUTE_PREDICATE, 0);
-    bool less = predicate == IR_PREDICATE_LT || predicate == IR_PREDICATE_LE;
-    bool greater = predicate == IR_PREDICATE_GT || predicate == IR_PREDICATE_GE;
-    if (!less && !greater)
-        return false;
-    const struct ir_value *under = base_of(op->operands[less == holds ? 0 : 1]);
-    const struct ir_value *above = base_of(op->operands[less == holds ? 1 : 0]);
-    return base ? under == base : above->definition && above->definition->opcode == OP_EXTENT;
-}
-
-static bool is_guarded(const struct ir_operation *at, const struct ir_value *index)
-{
-    const struct ir_value *base = base_of(index);
-    if (base->definition && base->definition->opcode == OP_CONSTANT)
-        base = NULL;
-    for (const struct ir_block *block = at->block; block && block->parent; block = block->parent->block)
-        if (block->parent->opcode == OP_IF &&
-            is_bounded(block->parent->operands[0], block == block->parent->regions[0], base))
-            return true;
-    return false;
-}
-
-static bool is_proven(const struct walk *w, const struct pad *pad, const struct ir_operation *at)
-{
-    struct ir_access access;
-    if (!ir_access_of(pad->load, &access) || access.place[pad->dimension] < 0)
-        return false;
-    const struct ir_value *index = access.index[pad->dimension];
-    return is_guarded(at, index) || inside_is_proven(w->lint->inside, at, access.view, pad->dimension, index,
-                                                     access.place[pad->dimension] ? access.place[pad->dimension] : 1);
-}
-
-/* Without those that do not reach outside wherever `at` runs. */
-static uint64_t pads_left(const struct walk *w, uint64_t pads, const struct ir_operation *at)
-{
-    for (int i = 0; i < w->pad_count; i++)
-        if (pads >> i & 1 && is_proven(w, &w->pads[i], at))
-            pads &= ~(UINT64_C(1) << i);
-    return pads;
-}
-
-static uint64_t pad_bit(struct walk *w, const struct ir_operation *load, int dimension)
-{
-    for (int i = 0; i < w->pad_count; i++)
-        if (w->pads[i].load == load && w->pads[i].dimension == dimension)
-            return UINT64_C(1) << i;
-    if (w->pad_count == MOST_PADS)
-        return 0;
-    w->pads[w->pad_count] = (struct pad){load, dimension};
-    return UINT64_C(1) << w->pad_count++;
-}
+enum { STABLE_AFTER = 4, EXTREME_LOADS = 16, MOST_DEPTH = 8 };
 
 /* ---- shades ---- */
 
-static struct shade plain(const struct ir_type *type, struct known whole)
+static struct padding_shade plain(const struct ir_type *type, struct known whole)
 {
-    struct shade shade = {.whole = known_as_value(whole, type->element)};
+    struct padding_shade shade = {.whole = known_as_value(whole, type->element)};
     for (int d = 0; d < IR_MAX_RANK; d++)
         shade.outside[d] = whole;
     return shade;
 }
 
-static struct shade nothing(const struct ir_type *type) { return plain(type, known_nothing(type->element)); }
+static struct padding_shade nothing(const struct ir_type *type) { return plain(type, known_nothing(type->element)); }
 
-static struct shade shade_of(const struct walk *w, const struct ir_value *value) { return w->of[value->id]; }
+static struct padding_shade shade_of(const struct padding_walk *w, const struct ir_value *value)
+{
+    return w->of[value->id];
+}
 
-static void set(struct walk *w, const struct ir_value *value, struct shade shade)
+static void set(struct padding_walk *w, const struct ir_value *value, struct padding_shade shade)
 {
     for (int d = value->type->rank; d < IR_MAX_RANK; d++) {
         shade.outside[d] = shade.whole;
@@ -168,9 +45,10 @@ static void set(struct walk *w, const struct ir_value *value, struct shade shade
     w->of[value->id] = shade;
 }
 
-static struct shade join(struct shade a, struct shade b)
+static struct padding_shade join(struct padding_shade a, struct padding_shade b)
 {
     a.whole = known_join(a.whole, b.whole);
+    a.turned |= b.turned;
     for (int d = 0; d < IR_MAX_RANK; d++) {
         a.outside[d] = known_join(a.outside[d], b.outside[d]);
         a.pads[d] |= b.pads[d];
@@ -178,9 +56,9 @@ static struct shade join(struct shade a, struct shade b)
     return a;
 }
 
-static bool same(struct shade a, struct shade b)
+static bool same(struct padding_shade a, struct padding_shade b)
 {
-    bool all = known_same(a.whole, b.whole);
+    bool all = known_same(a.whole, b.whole) && a.turned == b.turned;
     for (int d = 0; d < IR_MAX_RANK; d++)
         all = all && known_same(a.outside[d], b.outside[d]) && a.pads[d] == b.pads[d];
     return all;
@@ -188,16 +66,41 @@ static bool same(struct shade a, struct shade b)
 
 /* ---- operations ---- */
 
-static void load(struct walk *w, const struct ir_operation *op)
+/* What an index tile says of axis `d` of what it reads: which places make it read an index that nobody meant, and whether
+ * what is there names no element, as -1 does. */
+static uint64_t index_pads(const struct padding_walk *w, const struct ir_value *index, int d, bool *names_none)
+{
+    struct padding_shade shade = shade_of(w, index);
+    struct known at = known_as_value(shade.outside[d], index->type->element);
+    *names_none = shade.outside[d].kind == KNOWN_POSITION || at.high < 0;
+    return *names_none ? 0 : shade.pads[d];
+}
+
+/* The mask leaves out what lies outside along these axes, where it is known to be false. */
+static void mask_out(struct padding_walk *w, const struct ir_operation *op, const struct ir_access *access, bool unsaid,
+                     struct known other, struct padding_shade *shade)
+{
+    struct padding_shade mask = shade_of(w, access->mask);
+    for (int d = 0; d < op->results[0]->type->rank; d++) {
+        if (!known_is(mask.outside[d], 0))
+            continue;
+        uint64_t pad = unsaid && op->results[0]->type->element != IR_POINTER ? padding_bit(w, op, PADDING_MASK) : 0;
+        shade->pads[d] |= padding_left(w, pad, op);
+        shade->outside[d] = pad & w->tried ? known_number(w->instead) : other;
+        shade->turned |= mask.turned & 1u << d;
+    }
+}
+
+static void load(struct padding_walk *w, const struct ir_operation *op)
 {
     struct ir_access access;
     const struct ir_type *type = op->results[0]->type;
-    struct shade shade = nothing(type);
+    struct padding_shade shade = nothing(type);
     if (!ir_access_of(op, &access)) {
         set(w, op->results[0], shade);
         return;
     }
-    bool unsaid = is_unsaid(op, &access);
+    bool unsaid = padding_is_unsaid(&access);
     struct known other = access.other ? shade_of(w, access.other).whole : known_nothing(type->element);
     int axis = 0;
     bool gathered = false;
@@ -206,40 +109,45 @@ static void load(struct walk *w, const struct ir_operation *op)
         int first = axis, count = access.place[d] > 0 ? 1 : access.place[d] == IR_GATHER && !gathered ? index->rank : 0;
         gathered = gathered || access.place[d] == IR_GATHER;
         for (axis += count; first < axis; first++) {
-            bool reaches = access.place[d] > 0 ||
-                           shade_of(w, access.index[d]).outside[first - (axis - count)].kind == KNOWN_POSITION;
-            uint64_t pad = reaches && unsaid && type->element != IR_POINTER ? pad_bit(w, op, d) : 0;
-            shade.pads[first] = pads_left(w, pad, op);
+            bool reaches = access.place[d] > 0;
+            if (!reaches) {
+                int of = first - (axis - count);
+                shade.pads[first] |= index_pads(w, access.index[d], of, &reaches);
+                shade.turned |= (shade_of(w, access.index[d]).turned >> of & 1) << first;
+            }
+            uint64_t pad = reaches && unsaid && type->element != IR_POINTER ? padding_bit(w, op, d) : 0;
+            shade.pads[first] |= padding_left(w, pad, op);
             if (reaches)
                 shade.outside[first] = pad & w->tried ? known_number(w->instead) : other;
         }
     }
+    if (access.mask)
+        mask_out(w, op, &access, unsaid, other, &shade);
     set(w, op->results[0], shade);
 }
 
 /* What exists is known to be false where the place is outside. */
-static void inside(struct walk *w, const struct ir_operation *op)
+static void inside(struct padding_walk *w, const struct ir_operation *op)
 {
-    struct shade shade = nothing(op->results[0]->type);
+    struct padding_shade shade = nothing(op->results[0]->type);
     for (int d = 0; d < op->results[0]->type->rank; d++)
         shade.outside[d] = known_number(0);
     set(w, op->results[0], shade);
 }
 
-static void pointer_load(struct walk *w, const struct ir_operation *op)
+static void pointer_load(struct padding_walk *w, const struct ir_operation *op)
 {
     struct ir_access access;
-    struct shade shade = nothing(op->results[0]->type);
+    struct padding_shade shade = nothing(op->results[0]->type);
     if (ir_access_of(op, &access) && access.mask && access.other)
-        for (int d = 0; d < op->results[0]->type->rank; d++)
-            if (known_is(shade_of(w, access.mask).outside[d], 0))
-                shade.outside[d] = shade_of(w, access.other).whole;
+        mask_out(w, op, &access, padding_is_unsaid(&access), shade_of(w, access.other).whole, &shade);
     set(w, op->results[0], shade);
 }
 
-static void iota(struct walk *w, const struct ir_operation *op)
+static void iota(struct padding_walk *w, const struct ir_operation *op)
 {
-    struct shade shade = plain(op->results[0]->type, known_between(0, (double)op->results[0]->type->extent[0] - 1));
+    struct padding_shade shade = plain(op->results[0]->type,
+                                       known_between(0, (double)op->results[0]->type->extent[0] - 1));
     shade.outside[0] = (struct known){KNOWN_POSITION, 0, 1, 1};
     set(w, op->results[0], shade);
 }
@@ -255,7 +163,7 @@ static bool is_uniform(const struct ir_value *value, int d)
 
 /* What is computed of copies of one element, and of numbers that are the same everywhere, is a copy of what is computed
  * of that element; with anything else it is not. */
-static struct known keep_copies(const struct walk *w, const struct ir_operation *op, int d, struct known result)
+static struct known keep_copies(const struct padding_walk *w, const struct ir_operation *op, int d, struct known result)
 {
     bool copies = false, others = false;
     for (int i = 0; i < op->operand_count; i++) {
@@ -270,12 +178,32 @@ static struct known keep_copies(const struct walk *w, const struct ir_operation 
     return result;
 }
 
+/* The bit of the axis, where one of the operands has what lies outside in front. */
+static unsigned turned_by(const struct padding_walk *w, const struct ir_operation *op, int d)
+{
+    unsigned turned = 0;
+    for (int i = 0; i < op->operand_count; i++)
+        turned |= op->operands[i]->type->rank ? shade_of(w, op->operands[i]).turned & 1u << d : 0;
+    return turned;
+}
+
+/* What an operand is where the result lies outside.  Beside a tile that is turned around, one that is not has its other
+ * end there: a condition on the position that is false at one end is true at the other. */
+static struct known outside_of(const struct padding_walk *w, const struct ir_value *operand, int d, unsigned turned)
+{
+    struct padding_shade of = shade_of(w, operand);
+    if (!operand->type->rank || (turned && !(of.turned & turned) && !of.pads[d] && operand->type->element != IR_BOOL))
+        return of.whole;
+    bool other_end = turned && !(of.turned & turned) && !of.pads[d] && of.outside[d].kind == KNOWN_NUMBER;
+    return other_end ? known_number(of.outside[d].low == 0) : of.outside[d];
+}
+
 /* Scalars go with all axes. */
-static void elementwise(struct walk *w, const struct ir_operation *op)
+static void elementwise(struct padding_walk *w, const struct ir_operation *op)
 {
     const struct ir_type *type = op->results[0]->type;
     struct known operand[3];
-    struct shade shade = nothing(type);
+    struct padding_shade shade = nothing(type);
     if (op->operand_count > 3 || op->result_count != 1) {
         for (int i = 0; i < op->result_count; i++)
             set(w, op->results[i], nothing(op->results[i]->type));
@@ -285,10 +213,11 @@ static void elementwise(struct walk *w, const struct ir_operation *op)
         operand[i] = shade_of(w, op->operands[i]).whole;
     shade.whole = known_as_value(known_compute(op, operand), type->element);
     for (int d = 0; d < type->rank; d++) {
+        unsigned turned = turned_by(w, op, d);
+        shade.turned |= turned;
         for (int i = 0; i < op->operand_count; i++) {
-            struct shade of = shade_of(w, op->operands[i]);
-            operand[i] = op->operands[i]->type->rank ? of.outside[d] : of.whole;
-            shade.pads[d] |= op->operands[i]->type->rank ? of.pads[d] : 0;
+            operand[i] = outside_of(w, op->operands[i], d, turned);
+            shade.pads[d] |= op->operands[i]->type->rank ? shade_of(w, op->operands[i]).pads[d] : 0;
         }
         shade.outside[d] = keep_copies(w, op, d, known_compute(op, operand));
         if (op->opcode == OP_SELECT && operand[0].kind == KNOWN_NUMBER) { /* the other side is not looked at there */
@@ -303,9 +232,9 @@ static void elementwise(struct walk *w, const struct ir_operation *op)
     set(w, op->results[0], shade);
 }
 
-static void map(struct walk *w, const struct ir_operation *op)
+static void map(struct padding_walk *w, const struct ir_operation *op)
 {
-    struct shade shade[IR_MAX_RANK];
+    struct padding_shade shade[IR_MAX_RANK];
     struct known arguments[2 * IR_MAX_RANK], results[IR_MAX_RANK];
     bool fits = op->operand_count <= 2 * IR_MAX_RANK && op->result_count <= IR_MAX_RANK;
     for (int i = 0; i < op->result_count; i++)
@@ -316,10 +245,11 @@ static void map(struct walk *w, const struct ir_operation *op)
         shade[i] = nothing(op->results[i]->type);
     for (int d = -1; d < op->results[0]->type->rank; d++) {
         uint64_t pads = 0;
+        unsigned turned = d >= 0 ? turned_by(w, op, d) : 0;
         for (int i = 0; i < op->operand_count; i++) {
-            struct shade of = shade_of(w, op->operands[i]);
+            struct padding_shade of = shade_of(w, op->operands[i]);
             bool tile = d >= 0 && op->operands[i]->type->rank;
-            arguments[i] = tile ? of.outside[d] : of.whole;
+            arguments[i] = tile ? outside_of(w, op->operands[i], d, turned) : of.whole;
             pads |= tile ? of.pads[d] : 0;
         }
         bool good = known_compute_region(w->of_region, op->regions[0], arguments, results);
@@ -330,6 +260,7 @@ static void map(struct walk *w, const struct ir_operation *op)
             else {
                 shade[i].outside[d] = keep_copies(w, op, d, result);
                 shade[i].pads[d] = pads;
+                shade[i].turned |= turned;
             }
         }
     }
@@ -339,11 +270,13 @@ static void map(struct walk *w, const struct ir_operation *op)
 
 /* ---- shapes ---- */
 
-static void permute(struct walk *w, const struct ir_operation *op)
+static void permute(struct padding_walk *w, const struct ir_operation *op)
 {
-    struct shade from = shade_of(w, op->operands[0]), to = from;
+    struct padding_shade from = shade_of(w, op->operands[0]), to = from;
     const struct ir_attribute *permutation = ir_attribute(op, IR_ATTRIBUTE_PERMUTATION);
+    to.turned = 0;
     for (int d = 0; d < permutation->count; d++) {
+        to.turned |= (from.turned >> permutation->list[d] & 1) << d;
         to.outside[d] = from.outside[permutation->list[d]];
         to.pads[d] = from.pads[permutation->list[d]];
     }
@@ -351,24 +284,32 @@ static void permute(struct walk *w, const struct ir_operation *op)
 }
 
 /* An extent of 1 that is stretched says nothing of where along it one is. */
-static void broadcast(struct walk *w, const struct ir_operation *op)
+static void broadcast(struct padding_walk *w, const struct ir_operation *op)
 {
     const struct ir_type *from = op->operands[0]->type, *to = op->results[0]->type;
-    struct shade shade = shade_of(w, op->operands[0]);
+    struct padding_shade shade = shade_of(w, op->operands[0]);
     for (int d = 0; d < to->rank; d++)
         if (from->rank == 0 || (from->extent[d] == 1 && to->extent[d] != 1)) {
             shade.outside[d] = shade.whole;
             shade.pads[d] = 0;
+            shade.turned &= ~(1u << d);
         }
+    set(w, op->results[0], shade);
+}
+
+static void flip(struct padding_walk *w, const struct ir_operation *op)
+{
+    struct padding_shade shade = shade_of(w, op->operands[0]);
+    shade.turned ^= 1u << ir_number(op, IR_ATTRIBUTE_AXIS, 0);
     set(w, op->results[0], shade);
 }
 
 /* Dimensions from both sides form groups of equally many elements; all that is known of a group goes to each of its
  * dimensions. */
-static void reshape(struct walk *w, const struct ir_operation *op)
+static void reshape(struct padding_walk *w, const struct ir_operation *op)
 {
     const struct ir_type *from = op->operands[0]->type, *to = op->results[0]->type;
-    struct shade old = shade_of(w, op->operands[0]), new = plain(to, old.whole);
+    struct padding_shade old = shade_of(w, op->operands[0]), new = plain(to, old.whole);
     int i = 0, k = 0;
     while (i < from->rank || k < to->rank) {
         int first = i, target = k;
@@ -381,7 +322,8 @@ static void reshape(struct walk *w, const struct ir_operation *op)
         } while (a != b && (i < from->rank || k < to->rank));
         struct known outside = old.whole;
         uint64_t pads = 0;
-        bool any = false, reaches = false; /* outside: along one of the dimensions that something lies outside of */
+        bool turned = false, any = false,
+             reaches = false; /* outside: along one of the dimensions that something lies outside of */
         for (int d = first; d < i; d++)
             reaches |= from->extent[d] != 1 && old.pads[d];
         for (int d = first; d < i; d++) {
@@ -389,10 +331,12 @@ static void reshape(struct walk *w, const struct ir_operation *op)
                 continue;
             outside = any ? known_join(outside, old.outside[d]) : old.outside[d];
             pads |= old.pads[d];
+            turned = turned || old.turned >> d & 1;
             any = true;
         }
         for (int d = target; d < k; d++)
             if (to->extent[d] != 1) {
+                new.turned |= (unsigned)turned << d;
                 new.outside[d] = outside;
                 new.pads[d] = pads;
             }
@@ -401,12 +345,13 @@ static void reshape(struct walk *w, const struct ir_operation *op)
 }
 
 /* Of tiles one behind the other those count that reach outside. */
-static void concatenate(struct walk *w, const struct ir_operation *op)
+static void concatenate(struct padding_walk *w, const struct ir_operation *op)
 {
-    struct shade all = nothing(op->results[0]->type);
+    struct padding_shade all = nothing(op->results[0]->type);
     for (int i = 0; i < op->operand_count; i++) {
-        struct shade part = shade_of(w, op->operands[i]);
+        struct padding_shade part = shade_of(w, op->operands[i]);
         all.whole = i ? known_join(all.whole, part.whole) : part.whole;
+        all.turned |= part.turned;
         for (int d = 0; d < op->results[0]->type->rank; d++) {
             if (part.pads[d] || i == 0)
                 all.outside[d] = all.pads[d] ? known_join(all.outside[d], part.outside[d]) : part.outside[d];
@@ -417,14 +362,15 @@ static void concatenate(struct walk *w, const struct ir_operation *op)
 }
 
 /* An index that lies outside names no element, or, read as 0, the first one. */
-static void gather(struct walk *w, const struct ir_operation *op)
+static void gather(struct padding_walk *w, const struct ir_operation *op)
 {
     int axis = (int)ir_number(op, IR_ATTRIBUTE_AXIS, 0);
-    struct shade from = shade_of(w, op->operands[0]), index = shade_of(w, op->operands[1]);
-    struct shade shade = nothing(op->results[0]->type);
+    struct padding_shade from = shade_of(w, op->operands[0]), index = shade_of(w, op->operands[1]);
+    struct padding_shade shade = nothing(op->results[0]->type);
     shade.whole = known_join(from.whole, known_number(0));
     for (int d = 0; d < op->results[0]->type->rank; d++) {
         struct known at = known_as_value(index.outside[d], op->operands[1]->type->element);
+        shade.turned |= (index.turned | (d == axis ? 0 : from.turned)) & 1u << d;
         bool names_none = at.high < 0 || at.low >= (double)op->operands[0]->type->extent[axis];
         shade.pads[d] = index.pads[d] | (d == axis ? 0 : from.pads[d]);
         shade.outside[d] = names_none ? known_number(0) : d == axis ? shade.whole : from.outside[d];
@@ -434,15 +380,15 @@ static void gather(struct walk *w, const struct ir_operation *op)
 
 /* ---- reductions ---- */
 
-static void find(struct walk *w, const struct ir_operation *op, uint64_t pads, struct known outside)
+static void find(struct padding_walk *w, const struct ir_operation *op, uint64_t pads, struct known outside)
 {
-    pads = pads_left(w, pads, op);
+    pads = padding_left(w, pads, op);
     if (w->reports && pads)
-        vector_push(w->lint->arena, &w->findings, ((struct finding){op, pads, outside}));
+        vector_push(w->lint->arena, &w->findings, ((struct padding_finding){op, pads, outside}));
 }
 
 /* What any number of such elements come to by the operation's function; false: there is more in it than scalars. */
-static bool combine_outside(struct walk *w, const struct ir_operation *op, int n, int axis, struct known *all)
+static bool combine_outside(struct padding_walk *w, const struct ir_operation *op, int n, int axis, struct known *all)
 {
     struct known arguments[2 * IR_MAX_RANK] = {0}, results[IR_MAX_RANK];
     for (int i = 0; i < n; i++)
@@ -470,7 +416,7 @@ static bool combine_outside(struct walk *w, const struct ir_operation *op, int n
 }
 
 /* The results that somebody uses, and those that these are computed from in the next step, a bit each.  A flat region. */
-static uint64_t results_that_matter(struct walk *w, const struct ir_operation *op, int n)
+static uint64_t results_that_matter(struct padding_walk *w, const struct ir_operation *op, int n)
 {
     const struct ir_block *body = op->regions[0];
     const struct ir_operation *end = ir_terminator(body);
@@ -496,7 +442,8 @@ static uint64_t results_that_matter(struct walk *w, const struct ir_operation *o
 }
 
 /* Whether what lies outside, on the right, or where a scan goes from the end on the left, leaves the other side as it is. */
-static bool region_keeps_inside(struct walk *w, const struct ir_operation *op, int n, int axis, bool outside_first)
+static bool region_keeps_inside(struct padding_walk *w, const struct ir_operation *op, int n, int axis,
+                                bool outside_first)
 {
     struct known arguments[2 * IR_MAX_RANK] = {0}, results[IR_MAX_RANK];
     bool copies = true;
@@ -506,7 +453,7 @@ static bool region_keeps_inside(struct walk *w, const struct ir_operation *op, i
     if (!combine_outside(w, op, n, axis, outside))
         return true; /* more than scalars: nothing is known */
     for (int i = 0; i < n; i++) {
-        struct shade shade = shade_of(w, op->operands[i]);
+        struct padding_shade shade = shade_of(w, op->operands[i]);
         enum known_kind kind = shade.outside[axis].kind;
         within[i] = (struct known){KNOWN_LEFT, i, shade.whole.low, shade.whole.high};
         copies = copies && (kind == KNOWN_COPY || kind == KNOWN_POSITION);
@@ -522,21 +469,21 @@ static bool region_keeps_inside(struct walk *w, const struct ir_operation *op, i
     return true;
 }
 
-static void reduce(struct walk *w, const struct ir_operation *op)
+static void reduce(struct padding_walk *w, const struct ir_operation *op)
 {
     int axis = (int)ir_number(op, IR_ATTRIBUTE_AXIS, 0);
     enum ir_reduce_kind kind = (enum ir_reduce_kind)ir_number(op, IR_ATTRIBUTE_KIND, IR_REDUCE_ADD);
     uint64_t pads = 0;
     for (int i = 0; i < op->operand_count; i++)
         pads |= shade_of(w, op->operands[i]).pads[axis];
-    struct shade first = shade_of(w, op->operands[0]);
+    struct padding_shade first = shade_of(w, op->operands[0]);
     struct known outside = known_as_value(first.outside[axis], op->operands[0]->type->element);
     bool neutral = kind == IR_REDUCE_REGION ? !pads || region_keeps_inside(w, op, op->operand_count, axis, false)
                                             : known_is_neutral(kind, outside, first.whole);
     if (!neutral)
         find(w, op, pads, outside);
     for (int i = 0; i < op->result_count; i++) {
-        struct shade old = shade_of(w, op->operands[i]), new = nothing(op->results[i]->type);
+        struct padding_shade old = shade_of(w, op->operands[i]), new = nothing(op->results[i]->type);
         if (kind != IR_REDUCE_REGION)
             new.whole = known_reduce(kind, old.whole);
         for (int d = 0, k = 0; d < op->operands[i]->type->rank; d++) {
@@ -545,6 +492,7 @@ static void reduce(struct walk *w, const struct ir_operation *op)
             new.outside[k] = kind == IR_REDUCE_REGION
                                  ? new.whole
                                  : known_reduce(kind, known_as_value(old.outside[d], op->results[i]->type->element));
+            new.turned |= (old.turned >> d & 1) << k;
             new.pads[k++] = old.pads[d];
         }
         set(w, op->results[i], new);
@@ -553,22 +501,23 @@ static void reduce(struct walk *w, const struct ir_operation *op)
 
 /* What lies outside comes last, where nothing that is there looks at it; from the end it comes first.  Where it changes
  * nothing, what stands there is the last element once more, or from the end what nothing comes to. */
-static void scan(struct walk *w, const struct ir_operation *op)
+static void scan(struct padding_walk *w, const struct ir_operation *op)
 {
     int axis = (int)ir_number(op, IR_ATTRIBUTE_AXIS, 0), n = op->result_count;
     enum ir_reduce_kind kind = (enum ir_reduce_kind)ir_number(op, IR_ATTRIBUTE_KIND, IR_REDUCE_ADD);
     bool reverse = ir_number(op, IR_ATTRIBUTE_REVERSE, 0), exclusive = ir_number(op, IR_ATTRIBUTE_EXCLUSIVE, 0);
     bool neutral = true;
-    struct shade first = shade_of(w, op->operands[0]);
+    struct padding_shade first = shade_of(w, op->operands[0]);
     uint64_t pads = 0;
     for (int i = 0; i < n; i++)
         pads |= shade_of(w, op->operands[i]).pads[axis];
+    bool outside_first = reverse != (turned_by(w, op, axis) != 0);
     if (pads)
         neutral = kind == IR_REDUCE_REGION
-                      ? region_keeps_inside(w, op, n, axis, reverse)
+                      ? region_keeps_inside(w, op, n, axis, outside_first)
                       : known_is_neutral(kind, known_as_value(first.outside[axis], op->operands[0]->type->element),
                                          first.whole);
-    if (reverse && !neutral)
+    if (outside_first && !neutral)
         find(w, op, pads, known_as_value(first.outside[axis], op->operands[0]->type->element));
     struct known along[IR_MAX_RANK][IR_MAX_RANK];
     for (int d = 0; d < op->operands[0]->type->rank; d++)
@@ -579,38 +528,40 @@ static void scan(struct walk *w, const struct ir_operation *op)
                                   : known_reduce(kind, known_as_value(shade_of(w, op->operands[i]).outside[d],
                                                                       op->results[i]->type->element));
     for (int i = 0; i < n; i++) {
-        struct shade old = shade_of(w, op->operands[i]), new = nothing(op->results[i]->type);
+        struct padding_shade old = shade_of(w, op->operands[i]), new = nothing(op->results[i]->type);
         struct known initial = exclusive ? shade_of(w, op->operands[n + i]).whole : new.whole;
         for (int d = 0; d < op->results[i]->type->rank && i < IR_MAX_RANK; d++) {
             new.pads[d] = old.pads[d];
-            if (d != axis || reverse)
+            new.turned |= old.turned & 1u << d;
+            if (d != axis || outside_first)
                 new.outside[d] = exclusive ? known_join(along[d][i], initial) : along[d][i];
             else if (neutral && !exclusive)
                 new.outside[d].kind = KNOWN_COPY;
         }
-        if (reverse && !neutral)
+        if (outside_first && !neutral)
             new.pads[axis] = 0;
         set(w, op->results[i], new);
     }
 }
 
 /* What lies outside must come last in the order, or it stands among the others, whose places are then no longer known. */
-static void sort(struct walk *w, const struct ir_operation *op)
+static void sort(struct padding_walk *w, const struct ir_operation *op)
 {
     int axis = (int)ir_number(op, IR_ATTRIBUTE_AXIS, 0);
     bool descending = ir_number(op, IR_ATTRIBUTE_DESCENDING, 0);
-    struct shade key = shade_of(w, op->operands[0]);
+    struct padding_shade key = shade_of(w, op->operands[0]);
     struct known outside = known_as_value(key.outside[axis], op->operands[0]->type->element);
     bool last = known_is_neutral(descending ? IR_REDUCE_MAX : IR_REDUCE_MIN, outside, key.whole);
-    uint64_t pads = pads_left(w, key.pads[axis], op);
+    uint64_t pads = padding_left(w, key.pads[axis], op);
     if (pads && !last)
         find(w, op, pads, outside);
     for (int i = 0; i < op->result_count; i++) {
-        struct shade shade = nothing(op->results[i]->type);
+        struct padding_shade shade = nothing(op->results[i]->type);
         if (i < op->operand_count)
             shade = shade_of(w, op->operands[i]);
         else
             shade.outside[axis] = (struct known){KNOWN_POSITION, 0, 1, 1};
+        shade.turned &= ~(1u << axis);
         if (!pads || !last) {
             shade.outside[axis] = shade.whole;
             shade.pads[axis] = 0;
@@ -622,9 +573,9 @@ static void sort(struct walk *w, const struct ir_operation *op)
 }
 
 /* Each element that is a bin's number counts. */
-static void histogram(struct walk *w, const struct ir_operation *op)
+static void histogram(struct padding_walk *w, const struct ir_operation *op)
 {
-    struct shade shade = shade_of(w, op->operands[0]);
+    struct padding_shade shade = shade_of(w, op->operands[0]);
     double bins = (double)op->results[0]->type->extent[0];
     for (int d = 0; d < op->operands[0]->type->rank; d++) {
         struct known outside = known_as_value(shade.outside[d], op->operands[0]->type->element);
@@ -635,11 +586,12 @@ static void histogram(struct walk *w, const struct ir_operation *op)
 }
 
 /* a @ b + c sums along the last axis of a, the one before the last of b: 0 on one side is enough. */
-static void dot(struct walk *w, const struct ir_operation *op)
+static void dot(struct padding_walk *w, const struct ir_operation *op)
 {
     int rank = op->operands[0]->type->rank;
-    struct shade a = shade_of(w, op->operands[0]), b = shade_of(w, op->operands[1]), c = shade_of(w, op->operands[2]);
-    struct shade result = nothing(op->results[0]->type);
+    struct padding_shade a = shade_of(w, op->operands[0]), b = shade_of(w, op->operands[1]),
+                         c = shade_of(w, op->operands[2]);
+    struct padding_shade result = nothing(op->results[0]->type);
     if (!known_is(a.outside[rank - 1], 0) && !known_is(b.outside[rank - 2], 0))
         find(w, op, a.pads[rank - 1] | b.pads[rank - 2], a.outside[rank - 1]);
     result.pads[rank - 2] = a.pads[rank - 2] | c.pads[rank - 2];
@@ -651,29 +603,193 @@ static void dot(struct walk *w, const struct ir_operation *op)
     set(w, op->results[0], result);
 }
 
+/* ---- index tiles of what writes, and min and max of neighbours ---- */
+
+static bool changes_nothing(const struct padding_walk *w, const struct ir_operation *op, const struct ir_value *value,
+                            int d)
+{
+    struct padding_shade shade = shade_of(w, value);
+    bool adds = op->opcode == OP_ATOMIC && ir_number(op, IR_ATTRIBUTE_ACTION, 0) == IR_ACTION_ADD;
+    return adds && known_is(value->type->rank ? shade.outside[d] : shade.whole, 0);
+}
+
+/* Of two parameters, by one name. */
+static bool same_extent(const struct padding_walk *w, const struct ir_value *x, int d, const struct ir_value *y, int e)
+{
+    if (x->definition || y->definition || x->block->parent || y->block->parent ||
+        int64_max(x->index, y->index) >= w->function->facts.count)
+        return false;
+    const struct ir_argument_fact *facts = w->function->facts.data;
+    return facts[x->index].extent_class[d] && facts[x->index].extent_class[d] == facts[y->index].extent_class[e];
+}
+
+/* y[m, 0 +: B] = flip(x[m, 0 +: B]): what lies outside of x comes first, and the first elements behind the end of y. */
+static void store_turned(struct padding_walk *w, const struct ir_operation *op, const struct ir_access *access)
+{
+    struct padding_shade shade = shade_of(w, access->value);
+    for (int d = 0, axis = 0; d < access->rank; d++) {
+        if (access->place[d] == IR_GATHER)
+            return;
+        if (access->place[d] == 0)
+            continue;
+        for (int i = 0; i < w->pad_count && shade.turned >> axis & 1; i++) {
+            struct ir_access from;
+            const struct padding_pad *pad = &w->pads[i];
+            if (shade.pads[axis] >> i & 1 && pad->dimension != PADDING_MASK && ir_access_of(pad->load, &from) &&
+                same_extent(w, from.view, pad->dimension, access->view, d) &&
+                padding_same_index(from.index[pad->dimension], access->index[d]))
+                find(w, op, UINT64_C(1) << i, shade.outside[axis]);
+        }
+        axis++;
+    }
+}
+
+/* What an index tile has outside of its own view names an element, most often the first, and that is written, too. */
+static void write_at_tiles(struct padding_walk *w, const struct ir_operation *op)
+{
+    struct ir_access access;
+    for (int i = 0; i < op->result_count; i++)
+        set(w, op->results[i], nothing(op->results[i]->type));
+    if (!ir_access_of(op, &access) || !access.value)
+        return;
+    store_turned(w, op, &access);
+    for (int k = 0, axis = 0; k < access.rank; k++) {
+        if (access.place[k] != IR_GATHER) {
+            axis += access.place[k] > 0;
+            continue;
+        }
+        for (int d = 0; d < access.index[k]->type->rank; d++) {
+            bool names_none;
+            uint64_t pads = index_pads(w, access.index[k], d, &names_none);
+            bool masked = access.mask && known_is(shade_of(w, access.mask).outside[axis + d], 0);
+            if (!masked && pads && !changes_nothing(w, op, access.value, axis + d))
+                find(w, op, pads,
+                     known_as_value(shade_of(w, access.index[k]).outside[d], access.index[k]->type->element));
+        }
+        return; /* several stand side by side */
+    }
+}
+
+/* The loads that a minimum or maximum of several is made of; and whether a value that a loop carries is among them. */
+struct extreme {
+    const struct ir_operation *loads[EXTREME_LOADS];
+    const struct ir_value *carried;
+    int count;
+};
+
+static void collect_extreme(const struct ir_value *value, enum ir_opcode opcode, struct extreme *all)
+{
+    const struct ir_operation *op = value->definition;
+    if (op && (op->opcode == opcode || op->opcode == OP_CAST))
+        for (int i = 0; i < op->operand_count; i++)
+            collect_extreme(op->operands[i], opcode, all);
+    else if (op && op->opcode == OP_LOAD && all->count < EXTREME_LOADS)
+        all->loads[all->count++] = op;
+    else if (!op && value->block->parent && value->block->parent->opcode == OP_FOR && value->index > 0)
+        all->carried = value;
+}
+
+static bool is_computed_from(const struct ir_value *value, const struct ir_value *from, int depth)
+{
+    if (value == from)
+        return true;
+    for (int i = 0; value->definition && depth && i < value->definition->operand_count; i++)
+        if (is_computed_from(value->definition->operands[i], from, depth - 1))
+            return true;
+    return false;
+}
+
+/* Whether two loads are of one view, and of places that differ in one dimension alone, by a number: the pads of both in
+ * that dimension. */
+static uint64_t neighbours(struct padding_walk *w, const struct ir_operation *one, const struct ir_operation *two)
+{
+    struct ir_access a, b;
+    uint64_t pads = 0;
+    if (!ir_access_of(one, &a) || !ir_access_of(two, &b) || a.view != b.view || a.mask || b.mask ||
+        !padding_is_unsaid(&a) || !padding_is_unsaid(&b))
+        return 0;
+    for (int d = 0; d < a.rank; d++) {
+        if (a.place[d] != b.place[d])
+            return 0;
+        if (a.index[d] == b.index[d] || (a.place[d] >= 0 && padding_same_index(a.index[d], b.index[d])))
+            continue;
+        if (a.place[d] < 0 || pads || !padding_same_index(padding_base_of(a.index[d]), padding_base_of(b.index[d])))
+            return 0;
+        pads = padding_bit(w, one, d) | padding_bit(w, two, d);
+    }
+    return pads;
+}
+
+/* Whether the place moves along with the loop by less than it is wide: turns meet at elements, and are no parts of a row. */
+static bool is_window(const struct ir_access *access, int d, const struct ir_operation *loop)
+{
+    int64_t step;
+    bool narrow = access->place[d] == 0 ||
+                  (access->place[d] > 0 && ir_constant_integer(loop->operands[2], &step) && step < access->place[d]);
+    return narrow && is_computed_from(access->index[d], loop->regions[0]->arguments.data[0], MOST_DEPTH);
+}
+
+/* Of a minimum of minima the outermost speaks for all. */
+static bool is_outermost(const struct ir_operation *op)
+{
+    for (const struct ir_use *use = op->results[0]->uses; use; use = use->next)
+        if (use->user->opcode == op->opcode)
+            return false;
+    return true;
+}
+
+/* A minimum or maximum over neighbours, written out or gone through by a loop: at the edge 0 is taken for one.
+ *     max(x[i - 1 +: B], x[i +: B])        for d in -1..2 m = max(m, x[h + d, i +: B]); */
+static void extreme(struct padding_walk *w, const struct ir_operation *op)
+{
+    struct extreme all = {0};
+    enum ir_reduce_kind kind = op->opcode == OP_MIN ? IR_REDUCE_MIN : IR_REDUCE_MAX;
+    struct known whole = shade_of(w, op->results[0]).whole, outside = known_number(0);
+    if (!w->reports || !is_outermost(op))
+        return;
+    collect_extreme(op->operands[0], op->opcode, &all);
+    collect_extreme(op->operands[1], op->opcode, &all);
+    uint64_t pads = 0;
+    for (int i = 0; i < all.count; i++) {
+        struct ir_access access;
+        for (int k = 0; k < i; k++)
+            pads |= neighbours(w, all.loads[i], all.loads[k]);
+        if (!all.carried || !ir_access_of(all.loads[i], &access) || access.mask || !padding_is_unsaid(&access))
+            continue;
+        for (int d = 0; d < access.rank; d++)
+            if (is_window(&access, d, all.carried->block->parent))
+                pads |= padding_bit(w, all.loads[i], d);
+    }
+    pads = padding_left(w, pads, op);
+    if (pads && !(pads & ~w->tried))
+        outside = known_number(w->instead);
+    if (!known_is_neutral(kind, outside, whole))
+        find(w, op, pads, outside);
+}
+
 /* ---- regions ---- */
 
-static void walk_block(struct walk *w, const struct ir_block *block);
+static void walk_block(struct padding_walk *w, const struct ir_block *block);
 
-static struct shade filtered(const struct walk *w, const struct ir_operation *terminator, int operand)
+static struct padding_shade filtered(const struct padding_walk *w, const struct ir_operation *terminator, int operand)
 {
-    struct shade shade = shade_of(w, terminator->operands[operand]);
+    struct padding_shade shade = shade_of(w, terminator->operands[operand]);
     for (int d = 0; d < terminator->operands[operand]->type->rank; d++)
-        shade.pads[d] = pads_left(w, shade.pads[d], terminator);
+        shade.pads[d] = padding_left(w, shade.pads[d], terminator);
     return shade;
 }
 
 /* Joins what comes round again; true: something changed.  After some rounds nothing but pads is kept. */
-static bool feed_back(struct walk *w, struct ir_value *const *arguments, int count, const struct ir_operation *end,
-                      int first, int round)
+static bool feed_back(struct padding_walk *w, struct ir_value *const *arguments, int count,
+                      const struct ir_operation *end, int first, int round)
 {
     bool changed = false;
     for (int i = 0; i < count; i++) {
-        struct shade old = shade_of(w, arguments[i]), now = join(old, filtered(w, end, first + i));
+        struct padding_shade old = shade_of(w, arguments[i]), now = join(old, filtered(w, end, first + i));
         if (same(old, now))
             continue;
         if (round >= STABLE_AFTER) {
-            struct shade wide = nothing(arguments[i]->type);
+            struct padding_shade wide = nothing(arguments[i]->type);
             memcpy(wide.pads, now.pads, sizeof wide.pads);
             now = wide;
         }
@@ -683,7 +799,7 @@ static bool feed_back(struct walk *w, struct ir_value *const *arguments, int cou
     return changed;
 }
 
-static void walk_loop(struct walk *w, const struct ir_operation *op)
+static void walk_loop(struct padding_walk *w, const struct ir_operation *op)
 {
     const struct ir_block *head = op->regions[0], *body = op->regions[op->region_count - 1];
     int skipped = op->opcode == OP_FOR ? 3 : 0, own = op->opcode == OP_FOR ? 1 : 0;
@@ -715,7 +831,7 @@ static void walk_loop(struct walk *w, const struct ir_operation *op)
                                  : filtered(w, ir_terminator(head), 1 + i));
 }
 
-static void walk_if(struct walk *w, const struct ir_operation *op)
+static void walk_if(struct padding_walk *w, const struct ir_operation *op)
 {
     walk_block(w, op->regions[0]);
     walk_block(w, op->regions[1]);
@@ -724,7 +840,7 @@ static void walk_if(struct walk *w, const struct ir_operation *op)
             join(filtered(w, ir_terminator(op->regions[0]), i), filtered(w, ir_terminator(op->regions[1]), i)));
 }
 
-static void walk_operation(struct walk *w, const struct ir_operation *op)
+static void walk_operation(struct padding_walk *w, const struct ir_operation *op)
 {
     switch (op->opcode) {
     case OP_FOR:
@@ -746,25 +862,30 @@ static void walk_operation(struct walk *w, const struct ir_operation *op)
     case OP_BROADCAST: broadcast(w, op); return;
     case OP_RESHAPE: reshape(w, op); return;
     case OP_PERMUTE: permute(w, op); return;
-    case OP_FLIP:
+    case OP_FLIP: flip(w, op); return;
+    case OP_STORE:
+    case OP_ATOMIC:
+    case OP_ATOMIC_CAS: write_at_tiles(w, op); return;
     case OP_EXTRACT: set(w, op->results[0], shade_of(w, op->operands[0])); return;
     default: break;
     }
     if (op->opcode == OP_CONSTANT || ir_has_trait(op, IR_TRAIT_ELEMENTWISE)) {
         elementwise(w, op);
+        if (op->opcode == OP_MIN || op->opcode == OP_MAX)
+            extreme(w, op);
         return;
     }
     for (int i = 0; i < op->result_count; i++)
         set(w, op->results[i], nothing(op->results[i]->type));
 }
 
-static void walk_block(struct walk *w, const struct ir_block *block)
+static void walk_block(struct padding_walk *w, const struct ir_block *block)
 {
     for (const struct ir_operation *op = block->first; op; op = op->next)
         walk_operation(w, op);
 }
 
-static void walk_function(struct walk *w)
+void padding_walk_function(struct padding_walk *w)
 {
     w->findings.count = 0;
     for (int i = 0; i < w->function->body->arguments.count; i++)
@@ -773,204 +894,13 @@ static void walk_function(struct walk *w)
     walk_block(w, w->function->body);
 }
 
-/* ---- reports ---- */
-
-/* The function that the source calls there, or what the operation is. */
-static const char *name_of(const struct walk *w, const struct ir_operation *op)
-{
-    static const char *const kinds[] = {"sum", "product", "min", "max", "all", "any", "xor_sum", "reduce"};
-    size_t size, length = 0;
-    const char *text = source_line(op->at, &size);
-    if (op->opcode == OP_DOT)
-        return "@";
-    if (text && op->at.column >= 1 && (size_t)op->at.column <= size) {
-        text += op->at.column - 1;
-        size -= (size_t)op->at.column - 1;
-        while (length < size && (isalnum((unsigned char)text[length]) || text[length] == '_'))
-            length++;
-        if (length && length < size && text[length] == '(')
-            return arena_substring(w->lint->arena, text, length);
-    }
-    if (op->opcode == OP_SORT || op->opcode == OP_HISTOGRAM)
-        return ir_op_info[op->opcode].text;
-    return kinds[ir_number(op, IR_ATTRIBUTE_KIND, IR_REDUCE_ADD)];
-}
-
-static const char *neutral_words(const struct ir_operation *op)
-{
-    if (op->opcode == OP_DOT)
-        return "0";
-    if (op->opcode == OP_SORT)
-        return ir_number(op, IR_ATTRIBUTE_DESCENDING, 0) ? "the least value" : "the greatest value";
-    if (op->opcode == OP_HISTOGRAM)
-        return "-1, which counts nowhere";
-    switch (ir_number(op, IR_ATTRIBUTE_KIND, IR_REDUCE_ADD)) {
-    case IR_REDUCE_MUL: return "1";
-    case IR_REDUCE_AND: return "true";
-    case IR_REDUCE_MIN: return "the greatest value";
-    case IR_REDUCE_MAX: return "the least value";
-    case IR_REDUCE_REGION: return "a value that leaves the result as it is";
-    default: return "0";
-    }
-}
-
-/* Numbers that a load may read outside so that the reduction is right, and nothing else becomes wrong by it. */
-struct candidate {
-    double number;
-    const char *text;
-};
-
-static int list_candidates(struct arena *arena, enum ir_element element, struct candidate *list)
-{
-    struct known whole = known_nothing(element);
-    int count = 0;
-    if (element == IR_BOOL) {
-        list[count++] = (struct candidate){1, "true"};
-        return count;
-    }
-    if (ir_is_float(element) && ir_element_info[element].bits > 8) {
-        list[count++] = (struct candidate){whole.low, "-inf"};
-        list[count++] = (struct candidate){whole.high, "inf"};
-        list[count++] = (struct candidate){1, "1.0"};
-        return count;
-    }
-    const char *type = ir_element_info[element].text;
-    if (whole.low < 0)
-        list[count++] = (struct candidate){whole.low, arena_printf(arena, "lowest(%s)", type)};
-    list[count++] = (struct candidate){whole.high, arena_printf(arena, "highest(%s)", type)};
-    list[count++] = (struct candidate){1, ir_is_float(element) ? "1.0" : "1"};
-    return count;
-}
-
-static enum ir_element element_of(const struct walk *w, uint64_t pads)
-{
-    enum ir_element element = IR_ELEMENT_COUNT;
-    for (int i = 0; i < w->pad_count; i++) {
-        enum ir_element own = w->pads[i].load->results[0]->type->element;
-        if (!(pads >> i & 1))
-            continue;
-        if (element != IR_ELEMENT_COUNT && element != own)
-            return IR_ELEMENT_COUNT;
-        element = own;
-    }
-    return element;
-}
-
-/* All dimensions of the loads that the pads stand for: `other` is for the whole load. */
-static uint64_t pads_of_loads(const struct walk *w, uint64_t pads)
-{
-    uint64_t all = pads;
-    for (int i = 0; i < w->pad_count; i++)
-        for (int k = 0; k < w->pad_count; k++)
-            if (pads >> i & 1 && w->pads[k].load == w->pads[i].load)
-                all |= UINT64_C(1) << k;
-    return all;
-}
-
-/* What the loads should read instead; NULL: no number does. */
-static const char *find_other(const struct walk *w, const struct finding *finding)
-{
-    struct candidate list[3];
-    enum ir_element element = element_of(w, finding->pads);
-    int count = element == IR_ELEMENT_COUNT ? 0 : list_candidates(w->lint->arena, element, list);
-    for (int i = 0; i < count; i++) {
-        struct walk trial = *w;
-        trial.of = ARENA_ARRAY(w->lint->arena, struct shade, w->function->next_value_id);
-        trial.findings.data = NULL;
-        trial.findings.count = trial.findings.capacity = 0;
-        trial.tried = pads_of_loads(w, finding->pads);
-        trial.instead = list[i].number;
-        walk_function(&trial);
-        bool good = true;
-        for (int k = 0; k < trial.findings.count; k++) {
-            bool was = false;
-            for (int j = 0; j < w->findings.count; j++)
-                was = was || w->findings.data[j].op == trial.findings.data[k].op;
-            good = good && was && trial.findings.data[k].op != finding->op;
-        }
-        if (good)
-            return list[i].text;
-    }
-    return NULL;
-}
-
-static const char *view_name(const struct ir_operation *load)
-{
-    const struct ir_value *view = load->operands[0];
-    while (!view->name && view->definition && view->definition->operand_count)
-        view = view->definition->operands[0];
-    return view->name ? view->name : "its view";
-}
-
-/* `x[m, 0 +: B]` becomes `load(x[m, 0 +: B], other = -inf)`, and a load gets the option. */
-static void propose(const struct walk *w, struct diagnostic *d, const struct ir_operation *load, const char *other)
-{
-    size_t size;
-    const char *text = source_line(load->at, &size);
-    int from = load->at.column - 1, to = load->at.end_column - 1;
-    if (!text || from < 0 || to <= from || (size_t)to > size)
-        return;
-    struct location begin = load->at, end = load->at;
-    const char *option = arena_printf(w->lint->arena, ", other = %s%s", other, text[to - 1] == ']' ? ")" : "");
-    begin.end_column = begin.column;
-    end.column = end.end_column = load->at.end_column;
-    if (text[to - 1] == ']')
-        diag_fixit(w->lint->diagnostics, d, begin, FIXIT_PROBABLE, "load(");
-    else if (text[to - 1] != ')' || strncmp(text + from, "load", 4) != 0)
-        return;
-    else
-        end.column = end.end_column = load->at.end_column - 1;
-    diag_fixit(w->lint->diagnostics, d, end, FIXIT_PROBABLE, option);
-}
-
-static const char *outside_words(const struct walk *w, const struct finding *finding)
-{
-    struct known outside = finding->outside;
-    if (finding->op->operands[0]->type->element == IR_BOOL && outside.kind == KNOWN_NUMBER)
-        return outside.low != 0 ? "true" : "false";
-    if (outside.kind == KNOWN_NUMBER)
-        return arena_printf(w->lint->arena, "%g", outside.low);
-    return "computed from 0";
-}
-
-static void report(const struct walk *w, const struct finding *finding)
-{
-    const struct lint *lint = w->lint;
-    const struct ir_operation *first = NULL;
-    for (int i = w->pad_count - 1; i >= 0; i--)
-        if (finding->pads >> i & 1)
-            first = w->pads[i].load;
-    struct diagnostic *d = diag_report(
-        lint->diagnostics, DIAGNOSTIC_W1011, finding->op->at,
-        "`%s` takes in what lies outside of `%s`: it is %s there, and neutral would be %s", name_of(w, finding->op),
-        view_name(first), outside_words(w, finding), neutral_words(finding->op));
-    if (lint->instance)
-        diag_instance(lint->diagnostics, d, lint->instance);
-    const char *other = find_other(w, finding);
-    for (int i = 0; i < w->pad_count; i++) {
-        const struct pad *pad = &w->pads[i];
-        if (!(finding->pads >> i & 1))
-            continue;
-        diag_note(lint->diagnostics, d, pad->load->at,
-                  "dimension %d of `%s` may end within this tile, and what is outside reads as 0", pad->dimension,
-                  view_name(pad->load));
-        if (other)
-            propose(w, d, pad->load, other);
-    }
-    if (!other)
-        diag_note(lint->diagnostics, d, finding->op->at,
-                  "choose %s there: `where(inside(place), v, n)`, or `load(place, other = n)`",
-                  neutral_words(finding->op));
-}
-
 void lint_padding(const struct lint *lint, const struct ir_function *function)
 {
-    struct walk w = {.lint = lint,
-                     .function = function,
-                     .of = ARENA_ARRAY(lint->arena, struct shade, function->next_value_id),
-                     .of_region = ARENA_ARRAY(lint->arena, struct known, function->next_value_id),
-                     .left_part = ARENA_ARRAY(lint->arena, uint64_t, function->next_value_id)};
-    walk_function(&w);
-    for (int i = 0; i < w.findings.count; i++)
-        report(&w, &w.findings.data[i]);
+    struct padding_walk w = {.lint = lint,
+                             .function = function,
+                             .of = ARENA_ARRAY(lint->arena, struct padding_shade, function->next_value_id),
+                             .of_region = ARENA_ARRAY(lint->arena, struct known, function->next_value_id),
+                             .left_part = ARENA_ARRAY(lint->arena, uint64_t, function->next_value_id)};
+    padding_walk_function(&w);
+    padding_report(&w);
 }

@@ -105,8 +105,10 @@ static struct known multiply(struct known a, struct known b, bool square)
     return between(square ? fmax(low, 0) : low, high);
 }
 
-static struct known divide(struct known a, struct known b)
+static struct known divide(struct known a, struct known b, bool floats)
 {
+    if (floats && known_is(a, 0) && known_is(b, 0))
+        return between(NAN, NAN);
     if (known_is(a, 0))
         return a;
     if (a.kind == KNOWN_POSITION)
@@ -317,7 +319,7 @@ struct known known_compute(const struct ir_operation *op, const struct known *op
     case OP_SUB: return fit(op->operands[0] == op->operands[1] ? known_number(0) : subtract(a, b), element);
     case OP_MUL: return fit(multiply(a, b, op->operands[0] == op->operands[1]), element);
     case OP_FMA: return add(multiply(a, b, op->operands[0] == op->operands[1]), operand[2]);
-    case OP_DIV: return fit(divide(a, b), element);
+    case OP_DIV: return fit(divide(a, b, ir_is_float(element)), element);
     case OP_NEG: return fit(negate(a), element);
     case OP_ABS: return fit(absolute(known_as_value(a, element)), element);
     case OP_MIN: return extreme(a, b, false);

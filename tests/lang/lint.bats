@@ -25,6 +25,11 @@ judge() { # function that lists programs
 R='(x: in f32[M, N], y: out f32[M]) grid(m: M)'
 I='(x: in i32[M, N], y: out i32[M]) grid(m: M)'
 S='(x: in f32[M, N], y: out f32[M, N]) grid(m: M)'
+P='(x: in f32[M, N], p: *const f32, y: out f32[M]) grid(m: M)'
+G='(id: in i32[N], w: in f32[V], t: in f32[V, 64], y: out f32[N]) grid(m: 1)'
+A='(id: in i32[N], w: in f32[N], v: inout f32[V], n: inout i32[V]) grid(m: cdiv(N, 64))'
+N='(x: in f32[N], y: out f32[N]) grid(m: cdiv(N, 64))'
+T2='(x: in f32[M, N], y: out f32[M, N]) grid(m: M, n: cdiv(N, 64))'
 padding() { cat <<END
 padding~$R~ y[m] = max(x[m, 0 +: 64]);
 padding~$R~ y[m] = min(x[m, 0 +: 64]);
@@ -113,6 +118,48 @@ right~(x: in f32[M, 64], y: out f32[M]) grid(m: M)~ y[m] = max(x[m, :]);
 right~(x: in f32[M, N], y: out f32[M]) grid(m: cdiv(M, 16)) requires(N == 64)~ y[m*16 +: 16] = max(x[m*16 +: 16, 0 +: 64], axis = 1);
 right~(x: in u32[M, N], y: out u32[M]) grid(m: M)~ y[m] = max(x[m, 0 +: 64]);
 right~$R~ let r = x[m, 0 +: 64]; y[m] = max(where(r > 0.0, r, 0.0));
+padding~$R~ let c = iota(64); y[m] = max(load(x[m, 0 +: 64], mask = c < N));
+padding~$P~ let c = iota(64); y[m] = max(load(p + m*N + c, mask = c < N));
+padding~$P~ let c = iota(64); y[m] = sum(exp(load(p + m*N + c, mask = c < N)));
+right~$P~ let c = iota(64); y[m] = sum(load(p + m*N + c, mask = c < N));
+right~$P~ let c = iota(64); y[m] = max(load(p + m*N + c, mask = c < N, other = -inf));
+right~$P~ let c = iota(64); y[m] = max(where(c < N, load(p + m*N + c, mask = c < N), -inf));
+right~$P requires(N == 64)~ let c = iota(64); y[m] = max(load(p + m*N + c, mask = c < N));
+padding~$S~ y[m, 0 +: 64] = cummax(flip(x[m, 0 +: 64]));
+padding~$S~ y[m, 0 +: 64] = flip(x[m, 0 +: 64]);
+right~$S~ y[m, 0 +: 64] = flip(cummax(flip(load(x[m, 0 +: 64], other = -inf))));
+right~$S~ y[m, N - 64 +: 64] = flip(x[m, 0 +: 64]);
+right~$S~ y[m, 0 +: 64] = flip(cumsum(flip(x[m, 0 +: 64])));
+right~$R~ let c = iota(64); y[m] = max(where(c >= 64 - N, flip(x[m, 0 +: 64]), -inf));
+right~$R~ let s, t = flip(cumsum(flip(x[m, 0 +: 64]))), cumsum(x[m, 0 +: 64], reverse = true); y[m] = all(s - t < 1.0) ? 1.0 : 0.0;
+padding~$R~ y[m] = sum(x[m, 0 +: 64] / x[0, 0 +: 64]);
+right~$R~ let v = x[m, 0 +: 64]; y[m] = sum(v / sum(v));
+padding~$G~ y[0] = sum(w[id[0 +: 64]]);
+padding~$G~ y[0] = max(w[load(id[0 +: 64], other = -1)]);
+padding~$G~ y[0] = sum(t[id[0 +: 64], 3]);
+right~$G~ y[0] = sum(w[load(id[0 +: 64], other = -1)]);
+right~$G~ y[0] = sum(where(inside(id[0 +: 64]), w[id[0 +: 64]], 0.0));
+right~$G~ y[0 +: 64] = w[id[0 +: 64]];
+right~$G~ y[0 +: 64] = max(t[id[0 +: 64], :], axis = 1);
+padding~$A~ atomic_add(n[id[m*64 +: 64]], 1);
+padding~$A~ v[id[m*64 +: 64]] = w[m*64 +: 64];
+padding~$A~ atomic_max(v[id[m*64 +: 64] % 8], w[m*64 +: 64]);
+right~$A~ atomic_add(n[load(id[m*64 +: 64], other = -1)], 1);
+right~$A~ atomic_add(v[id[m*64 +: 64]], w[m*64 +: 64]);
+right~$A~ let at = m*64 + iota(64); atomic_add(n[id[m*64 +: 64]], 1, mask = at < N);
+right~$A requires(N % 64 == 0)~ v[id[m*64 +: 64]] = w[m*64 +: 64];
+right~(id: in i32[E], v: out f32[V]) grid(m: E / 64) requires(E % 64 == 0)~ v[id[m*64 +: 64]] = 1.0;
+padding~$N~ y[m*64 +: 64] = max(x[m*64 - 1 +: 64], x[m*64 +: 64]);
+padding~$N~ let i = m*64; y[i +: 64] = min(min(x[i - 1 +: 64], x[i +: 64]), x[i + 1 +: 64]);
+padding~$N~ var a = f32[64](-inf); for d in -2..3 a = max(a, x[m*64 + d +: 64]); y[m*64 +: 64] = a;
+padding~$T2~ var a = f32[64](-inf); for d in -1..2 a = max(a, x[m + d, n*64 +: 64]); y[m, n*64 +: 64] = a;
+padding~$T2~ y[m, n*64 +: 64] = max(x[m - 1, n*64 +: 64], x[m + 1, n*64 +: 64]);
+right~$N~ y[m*64 +: 64] = x[m*64 - 1 +: 64] + x[m*64 +: 64];
+right~$N~ y[m*64 +: 64] = max(load(x[m*64 - 1 +: 64], other = -inf), load(x[m*64 +: 64], other = -inf));
+right~$N~ y[m*64 +: 64] = max(x[m*64 +: 64], 2.0*x[m*64 +: 64]);
+right~$N~ y[m*64 +: 64] = max(abs(x[m*64 - 1 +: 64]), abs(x[m*64 +: 64]));
+right~$T2~ var a = f32[64](-inf); for d in 0..M a = max(a, x[d, n*64 +: 64]); if (m == 0) y[m, n*64 +: 64] = a;
+right~$T2~ if (m > 0 and m + 1 < M) y[m, n*64 +: 64] = max(x[m - 1, n*64 +: 64], x[m + 1, n*64 +: 64]);
 END
 }
 
