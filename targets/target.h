@@ -3,6 +3,7 @@
 #ifndef TILECC_TARGET_H
 #define TILECC_TARGET_H
 #include "base/base.h"
+#include "base/cache.h"
 #include "base/times.h"
 #include "ir/ir.h"
 #include "ir/kernel.h"
@@ -68,6 +69,7 @@ struct target_options {
     enum target_visibility visibility; /* of entries */
     const char *host_triple;           /* "x86_64-unknown-linux-gnu" or "aarch64-unknown-linux-gnu" */
     FILE *log;                         /* -v, --dryrun, --resource-usage */
+    struct cache *cache;               /* of what was made before; NULL: none */
     struct times *times;               /* --time-report, or NULL */
     int prefix_map_count;
     const char *const *prefix_map; /* -ffile-prefix-map=old=new */

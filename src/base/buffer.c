@@ -39,12 +39,16 @@ void buffer_vprintf(struct buffer *buffer, const char *format, va_list arguments
 {
     va_list again;
     va_copy(again, arguments);
-    int length = vsnprintf(NULL, 0, format, again);
+    reserve(buffer, 32); /* most of what is printed at a time is short */
+    size_t room = buffer->capacity - buffer->size;
+    int length = vsnprintf(buffer->data + buffer->size, room, format, again);
     va_end(again);
     if (length < 0)
         die("bad format '%s'", format);
-    reserve(buffer, (size_t)length);
-    vsnprintf(buffer->data + buffer->size, (size_t)length + 1, format, arguments);
+    if ((size_t)length >= room) {
+        reserve(buffer, (size_t)length);
+        vsnprintf(buffer->data + buffer->size, (size_t)length + 1, format, arguments);
+    }
     buffer->size += (size_t)length;
 }
 

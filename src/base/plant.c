@@ -24,6 +24,7 @@ static const struct {
 };
 
 bool plant_is_possible(void) { return true; }
+bool plant_is_chosen(void) { return plant_chosen != PLANT_NOTHING || plant_watched; }
 
 bool plant_choose(const char *name)
 {
@@ -70,6 +71,7 @@ __attribute__((constructor)) static void choose_from_environment(void)
 #else
 
 bool plant_is_possible(void) { return false; }
+bool plant_is_chosen(void) { return false; }
 
 bool plant_choose(const char *name)
 {

@@ -38,6 +38,8 @@ static inline int plant_asked(enum plant plant)
 
 /* Whether this build can hold planted bugs. */
 bool plant_is_possible(void);
+/* Whether one was chosen, or places are written down: what is made now is not what this compiler makes. */
+bool plant_is_chosen(void);
 /* False: no bug of that name, or a build that cannot. */
 bool plant_choose(const char *name);
 /* One line each: name, room, class, what it needs to be seen, sentence; separated by tabs. */

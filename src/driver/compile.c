@@ -149,6 +149,7 @@ static void set_up(struct compilation *compilation, const struct options *option
                                                   .visibility = options->visibility,
                                                   .host_triple = options->host_triple,
                                                   .log = stderr,
+                                                  .cache = options->dry_run ? NULL : cache_choose(options),
                                                   .times = options->time_report ? times_open() : NULL,
                                                   .prefix_map_count = options->prefix_map.count,
                                                   .prefix_map = options->prefix_map.data};
@@ -333,6 +334,8 @@ enum exit_code compile_file(const struct options *options, const char *path, str
         fprintf(stderr, "tilecc: %d workers at a time\n", jobs.count);
     bool ok = compile_steps(&compilation);
     jobs_release(&jobs);
+    report_cache(&compilation);
+    cache_trim(compilation.target.cache);
     if (ok && options->remarks && options->emit == EMIT_OBJECT)
         report_cpu_instances(&compilation);
     report_filter_remarks(&compilation);

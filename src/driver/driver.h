@@ -99,6 +99,7 @@ enum exit_code test_run_all(struct compilation *compilation);
 
 int64_t report_clock(void); /* microseconds */
 void report_diagnostics(struct compilation *compilation);
+void report_cache(const struct compilation *compilation); /* for -v */
 void report_times(const struct compilation *compilation);
 void report_resources(const struct compilation *compilation);
 /* -Rpass=instance of the processor's code; a GPU's room says its own. */

@@ -445,6 +445,7 @@ static bool apply(struct options *o, enum option_id id, const char *value)
     case OPTION_FORMAT: return parse_format(o, value);
     case OPTION_ERROR_LIMIT: return parse_int(o, "-ferror-limit", value, 0, &o->error_limit);
     case OPTION_TOOL_TIMEOUT: return parse_int(o, "--tool-timeout", value, 1, &o->tool_seconds);
+    case OPTION_NO_CACHE: o->no_cache = true; return true;
     case OPTION_JOBS: return !*value || parse_int(o, "-j", value, 1, &o->jobs);
     case OPTION_VERSION: o->print_version = true; return true;
     case OPTION_HELP: o->print_help = true; return true;

@@ -89,6 +89,7 @@ struct options {
     const char *color; /* auto, always, never */
     bool json;
     int error_limit;
+    bool no_cache;
     int jobs; /* 0: not given */
     int tool_seconds;
 };
@@ -104,6 +105,8 @@ struct argument_list {
 };
 bool response_expand(struct arena *arena, int count, const char *const *arguments, struct argument_list *out,
                      const char **failed);
+/* The cache of compiled code that the options and the environment ask for; NULL: none, or it cannot be used. */
+struct cache *cache_choose(const struct options *options);
 /* Notes what --plan asks for.  False: said what is wrong. */
 bool plan_option_add(struct options *options, const char *text);
 /* Says that there is no such architecture, and which is meant or near. */

@@ -56,6 +56,14 @@ void report_filter_remarks(struct compilation *compilation)
     regfree(&pattern);
 }
 
+void report_cache(const struct compilation *compilation)
+{
+    int found, asked;
+    cache_count(compilation->target.cache, &found, &asked);
+    if (compilation->options->verbose && asked)
+        fprintf(stderr, "tilecc: %d of %d pieces of code were in the cache\n", found, asked);
+}
+
 static void print_processor_time(const char *part, int64_t nanoseconds)
 {
     fprintf(stderr, "processor time: %-15s %9.3f ms\n", part, (double)nanoseconds / 1e6);

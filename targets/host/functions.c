@@ -5,7 +5,8 @@
  * What is the same at one of these steps is one at the next, and no object is there twice.  Both arrows are workers,
  * since LLVM stops the process on what it cannot do, and one process runs on one processor.  A worker makes several
  * functions, for it takes some milliseconds by itself; which ones changes nothing, because each is a module of its own,
- * under the same name in all of them. */
+ * under the same name in all of them.  So the cache may keep each by itself. */
+#include "targets/common/code_key.h"
 #include "targets/common/same_code.h"
 #include "targets/cpu/cpu.h"
 #include "targets/host/host.h"
@@ -73,9 +74,68 @@ void host_tell_functions(const struct host_functions *functions)
     }
 }
 
+/* ---- what was made before ---- */
+
+static bool has_code(const struct host_function *function) { return function->code.data != NULL; }
+
+/* Of an object where bitcode is there already. */
+static void put_key(const struct target_options *options, const struct kernel_module *kernels,
+                    const struct host_function *function, struct buffer *key)
+{
+    const struct kernel_entry *entry = function->entry;
+    if (has_code(function)) {
+        cache_put_kind(options->cache, key, "object of a processor");
+        cache_put_digest(key, "bitcode", function->code.data, function->code.size);
+    } else {
+        code_key_begin(options, function->variant, "bitcode of a processor", key);
+        for (int i = 0; i < entry->aliases.count; i++)
+            buffer_printf(key, "alias %d %d\n", entry->aliases.data[i].a, entry->aliases.data[i].b);
+        for (int i = 0; i < entry->parameters.count; i++)
+            buffer_printf(key, "slot %d\n", entry->parameters.data[i].slot);
+        buffer_printf(key, "%s\n%s\n", kernels->stem, entry->kernel);
+    }
+    buffer_printf(key, "%s\nlevel %d\noptimization %d\n", options->host_triple, function->level, options->optimization);
+}
+
+/* Scratch, size and bytes. */
+static bool take_code(struct host_reader *reader, struct arena *arena, struct host_function *function)
+{
+    int64_t size;
+    return host_read_number(reader, &function->scratch_bytes) && host_read_number(reader, &size) &&
+           host_read_part(reader, arena, size, &function->code);
+}
+
+static bool find_code(const struct host_functions *functions, struct host_function *function)
+{
+    const struct target_options *options = functions->options;
+    struct buffer key = {0}, value = {0};
+    bool found = false;
+    if (options->cache) {
+        put_key(options, functions->kernels, function, &key);
+        found = cache_find(options->cache, &key, &value);
+    }
+    struct host_reader reader = {value.data, value.data + value.size};
+    found = found && take_code(&reader, options->arena, function);
+    buffer_free(&key);
+    buffer_free(&value);
+    return found;
+}
+
+static void keep_code(const struct host_functions *functions, const struct host_function *function, const char *made,
+                      size_t size)
+{
+    const struct target_options *options = functions->options;
+    struct buffer key = {0};
+    if (options->cache) {
+        put_key(options, functions->kernels, function, &key);
+        cache_keep(options->cache, &key, made, size);
+    }
+    buffer_free(&key);
+}
+
 /* ---- workers ---- */
 
-/* Scratch, size and bytes of one that is made. */
+/* Of one that is made. */
 static void write_code(struct buffer *out, const struct host_function *function, const void *data, size_t size)
 {
     host_write_number(out, function->scratch_bytes);
@@ -136,8 +196,13 @@ static int make_part(const struct making *making, int part, make_function *make,
     LLVMTargetMachineRef machine = host_create_machine(&b);
     int64_t from = times_clock();
     int code = 0;
-    for (int i = part * making->part_size; i < part_end(making, part) && !b.failed && code == 0; i++)
-        code = make(&b, machine, &making->functions->data[making->numbers[i]], &made);
+    for (int i = part * making->part_size; i < part_end(making, part) && !b.failed && code == 0; i++) {
+        struct host_function *function = &making->functions->data[making->numbers[i]];
+        size_t before = made.size;
+        code = make(&b, machine, function, &made);
+        if (!b.failed && code == 0 && options->diagnostics->last == last)
+            keep_code(making->functions, function, made.data + before, made.size - before);
+    }
     times_add_since(options->times, TIMES_LLVM_HOST, from);
     host_write_diagnostics(out, options->diagnostics, last);
     buffer_append(out, made.data, made.size);
@@ -162,12 +227,8 @@ static bool take_part(const struct making *making, int part, struct child_result
     const struct target_options *options = making->functions->options;
     struct host_reader reader;
     bool good = host_read_result(options, result, &reader), whole = true;
-    for (int i = part * making->part_size; i < part_end(making, part) && good && whole; i++) {
-        struct host_function *function = &making->functions->data[making->numbers[i]];
-        int64_t size;
-        whole = host_read_number(&reader, &function->scratch_bytes) && host_read_number(&reader, &size) &&
-                host_read_part(&reader, options->arena, size, &function->code);
-    }
+    for (int i = part * making->part_size; i < part_end(making, part) && good && whole; i++)
+        whole = take_code(&reader, options->arena, &making->functions->data[making->numbers[i]]);
     if (!whole)
         good = host_report_broken(options, result);
     buffer_free(&result->output);
@@ -175,13 +236,13 @@ static bool take_part(const struct making *making, int part, struct child_result
     return good;
 }
 
-/* Of each function that is its own first. */
+/* Of each function that is its own first and was not made before. */
 static bool run_workers(struct host_functions *functions, worker_function *work)
 {
     const struct target_options *options = functions->options;
     int count = 0, *numbers = ARENA_ARRAY(options->arena, int, functions->count + 1);
     for (int i = 0; i < functions->count; i++)
-        if (functions->data[i].first == i)
+        if (functions->data[i].first == i && !find_code(functions, &functions->data[i]))
             numbers[count++] = i;
     struct making making = {functions, numbers, count, (count + MOST_PARTS - 1) / MOST_PARTS};
     if (making.part_size < LEAST_FUNCTIONS)

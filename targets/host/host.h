@@ -33,6 +33,7 @@ struct host_builder {
     LLVMModuleRef module;
     LLVMTypeRef pointer, i8, i16, i32, i64;
     LLVMValueRef *images, *texts; /* by index into kernels->images: cubins and PTX; NULL: not in the object */
+    bool images_apart;            /* they are named here, and their bytes are parts of their own */
     bool has_cpu_code;            /* known before the machine is made: all else is not worth optimizing */
     struct lines *lines;          /* of the code for the processor; NULL: none wanted, or none yet */
     bool failed;
@@ -79,6 +80,8 @@ void host_architecture(const struct target_row *row, uint32_t *number, uint32_t 
 
 /* The module of an object, from an empty one to bytes: ELF, or LLVM's text. */
 LLVMTargetMachineRef host_create_machine(const struct host_builder *builder);
+/* The parts of a kernel module's images: bytes, section and symbol.  parts == NULL: counts them. */
+int host_list_images(struct arena *arena, const struct kernel_module *kernels, struct host_part *parts);
 void host_begin_module(struct host_builder *builder, LLVMTargetMachineRef machine);
 void host_end_module(struct host_builder *builder);
 /* Adds the function under its name in the object, for this module alone; or as `code` in `.text.tile.code`, for others.

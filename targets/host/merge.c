@@ -1,7 +1,7 @@
 /* A linker's `-r` for ELF64 objects that LLVM wrote for one host a moment ago, so that code for the processor can be
  * made by several workers: sections are put behind each other, symbols and relocations moved along.  Nothing is
- * resolved, relaxed or dropped but LLVM's table of significant addresses and copies of notes.  What such an object
- * never holds (groups, numbers of sections in a table of their own, common symbols) is our own bug. */
+ * resolved, relaxed or dropped but LLVM's table of significant addresses and copies of notes.  Constant bytes, which
+ * LLVM would copy several times, come as they are.  What such an object never holds (groups, numbers of sections in a table of their own, common symbols) is our own bug. */
 #include "targets/host/merge.h"
 
 #include <elf.h>
@@ -24,6 +24,7 @@ struct section {
     const char *name;
     Elf64_Shdr header; /* of the output; sh_size is the place where the next piece goes */
     struct buffer bytes;
+    const char *plain; /* the bytes of a part that is no object; NULL: `bytes` has them */
     VECTOR(struct relocation) relocations;
     struct symbol *symbol; /* of type SECTION; NULL: nobody asked for it */
     uint32_t index;
@@ -303,6 +304,24 @@ static void add_relocations(struct merge *merge, const struct input *input)
     }
 }
 
+/* Constant bytes under a name that objects ask for. */
+static void add_plain(struct merge *merge, const struct host_part *part)
+{
+    struct section *section = ARENA_NEW(merge->arena, struct section);
+    section->name = part->section;
+    section->plain = part->data;
+    section->header = (Elf64_Shdr){
+        .sh_type = SHT_PROGBITS, .sh_flags = SHF_ALLOC, .sh_size = part->size, .sh_addralign = part->alignment};
+    vector_push(merge->arena, &merge->sections, section);
+    const Elf64_Sym entry = {.st_info = ELF64_ST_INFO(STB_LOCAL, STT_OBJECT), .st_size = part->size};
+    struct symbol *symbol = global_symbol(merge, part->symbol, &entry);
+    if (symbol->section)
+        die("two parts define %s", part->symbol);
+    symbol->entry = entry;
+    symbol->is_local = true;
+    symbol->section = section;
+}
+
 /* ---- writing ---- */
 
 static void align_to(struct buffer *out, uint64_t align) { put_zeros(out, (align - out->size % align) % align); }
@@ -397,7 +416,10 @@ static void write_output(struct merge *merge, const Elf64_Ehdr *like, struct buf
     for (int i = 0; i < count; i++) {
         const struct section *section = merge->sections.data[i];
         begin_section(&writer, section->header, section->name);
-        buffer_append(out, section->bytes.data, section->bytes.size);
+        if (section->plain)
+            buffer_append(out, section->plain, section->header.sh_size);
+        else
+            buffer_append(out, section->bytes.data, section->bytes.size);
     }
     uint32_t symbol_table = (uint32_t)count + 1;
     put_table(&writer,
@@ -446,6 +468,10 @@ void host_merge(struct arena *arena, int count, const struct host_part *parts, s
     struct merge merge = {.arena = arena};
     struct input *inputs = ARENA_ARRAY(arena, struct input, count);
     for (int i = 0; i < count; i++) {
+        if (parts[i].alignment) {
+            add_plain(&merge, &parts[i]);
+            continue;
+        }
         open_input(&merge, &parts[i], &inputs[i]);
         if (inputs[i].header->e_machine != inputs[0].header->e_machine ||
             inputs[i].header->e_flags != inputs[0].header->e_flags)

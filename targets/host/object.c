@@ -125,11 +125,43 @@ void host_begin_module(struct host_builder *b, LLVMTargetMachineRef machine)
     }
 }
 
-static LLVMValueRef add_image(struct host_builder *b, const char *name, const char *data, size_t size)
+static struct host_part image_part(struct arena *arena, const struct kernel_image *image, bool ptx)
 {
-    LLVMValueRef bytes = LLVMConstStringInContext(b->llvm, data, (unsigned)size, true);
-    LLVMValueRef image = host_global(b, bytes, "image", arena_printf(b->arena, ".rodata.tile.image.%s", name), true);
-    LLVMSetAlignment(image, 64);
+    const char *suffix = ptx ? ".ptx" : "";
+    return (struct host_part){.data = ptx ? image->ptx : (const char *)image->data,
+                              .size = ptx ? strlen(image->ptx) + 1
+                                          : image->size, /* the driver takes a text up to its end */
+                              .symbol = arena_printf(arena, "tile.image.%s%s", image->name, suffix),
+                              .section = arena_printf(arena, ".rodata.tile.image.%s%s", image->name, suffix),
+                              .alignment = 64};
+}
+
+int host_list_images(struct arena *arena, const struct kernel_module *kernels, struct host_part *parts)
+{
+    int count = 0;
+    for (int i = 0; i < kernels->images.count; i++)
+        for (int ptx = 0; ptx < 2; ptx++) {
+            const struct kernel_image *image = &kernels->images.data[i];
+            if (ptx ? !image->with_ptx : image->without_cubin)
+                continue;
+            if (parts)
+                parts[count] = image_part(arena, image, ptx);
+            count++;
+        }
+    return count;
+}
+
+static LLVMValueRef add_image(struct host_builder *b, const struct kernel_image *from, bool ptx)
+{
+    struct host_part part = image_part(b->arena, from, ptx);
+    if (b->images_apart) {
+        LLVMValueRef named = LLVMAddGlobal(b->module, b->i8, part.symbol);
+        LLVMSetVisibility(named, LLVMHiddenVisibility);
+        return named;
+    }
+    LLVMValueRef bytes = LLVMConstStringInContext(b->llvm, part.data, (unsigned)part.size, true);
+    LLVMValueRef image = host_global(b, bytes, "image", part.section, true);
+    LLVMSetAlignment(image, (unsigned)part.alignment);
     return image;
 }
 
@@ -140,10 +172,9 @@ static void add_images(struct host_builder *b)
     for (int i = 0; i < b->kernels->images.count; i++) {
         const struct kernel_image *image = &b->kernels->images.data[i];
         if (!image->without_cubin)
-            b->images[i] = add_image(b, image->name, (const char *)image->data, image->size);
-        if (image->with_ptx) /* the driver takes a text up to its end */
-            b->texts[i] = add_image(b, arena_printf(b->arena, "%s.ptx", image->name), image->ptx,
-                                    strlen(image->ptx) + 1);
+            b->images[i] = add_image(b, image, false);
+        if (image->with_ptx)
+            b->texts[i] = add_image(b, image, true);
     }
 }
 

@@ -14,6 +14,7 @@ struct host_task {
     const struct kernel_module *kernels;
     struct host_functions functions;
     bool text, has_code; /* code for the processor is made already */
+    bool images_apart;
 };
 
 /* Sends the bytes home behind the scratch of the functions that are made with them. */
@@ -43,6 +44,7 @@ static int work(void *context, int number, struct buffer *out)
     struct host_builder b = {.options = task->options,
                              .kernels = task->kernels,
                              .arena = arena_create(),
+                             .images_apart = task->images_apart,
                              .has_cpu_code = task->functions.count && !task->has_code};
     const struct diagnostic *last = task->options->diagnostics->last;
     int64_t from = times_clock();
@@ -91,16 +93,18 @@ static bool may_merge(const struct kernel_module *kernels)
     return (int64_t)kernels->entries.count * 10 + (int64_t)kernels->images.count * 2 < 0xf000;
 }
 
-/* Together with code for the processor. */
+/* Together with code for the processor and images. */
 static void merge(const struct host_task *task, const struct host_part *module, struct buffer *out)
 {
     struct arena *arena = task->options->arena;
-    struct host_part *parts = ARENA_ARRAY(arena, struct host_part, task->functions.count + 1);
-    int count = 0;
+    int images = task->images_apart ? host_list_images(arena, task->kernels, NULL) : 0, count = 0;
+    struct host_part *parts = ARENA_ARRAY(arena, struct host_part, task->functions.count + images + 1);
     parts[count++] = *module;
     for (int i = 0; i < task->functions.count && task->has_code; i++)
         if (task->functions.data[i].first == i)
             parts[count++] = task->functions.data[i].code;
+    if (images)
+        count += host_list_images(arena, task->kernels, parts + count);
     if (count > 1)
         host_merge(arena, count, parts, out);
     else
@@ -115,11 +119,14 @@ static void merge_variants(const struct target_options *options, struct kernel_m
 
 static bool make_all(const struct target_options *options, struct kernel_module *kernels, bool text, struct buffer *out)
 {
-    struct host_task task = {options, kernels, {.options = options, .kernels = kernels}, text, false};
+    struct host_task task = {
+        .options = options, .kernels = kernels, .functions = {.options = options, .kernels = kernels}, .text = text};
+    bool merges = !text && may_merge(kernels);
     struct host_part module = {0};
     merge_variants(options, kernels); /* of GPUs, whose code is there */
     host_list_functions(&task.functions);
-    task.has_code = !text && task.functions.count > KERNEL_CPU_LEVELS && may_merge(kernels);
+    task.has_code = merges && task.functions.count > KERNEL_CPU_LEVELS;
+    task.images_apart = merges;
     if (task.has_code) {
         if (!host_make_functions(&task.functions))
             return false;

@@ -2,7 +2,8 @@
 
 setup() {
     cd "$BATS_TEST_TMPDIR" || return 1
-    unset MAKEFLAGS MAKEOVERRIDES MFLAGS NO_COLOR CUDA_HOME
+    unset MAKEFLAGS MAKEOVERRIDES MFLAGS NO_COLOR CUDA_HOME TILECC_CACHE_SIZE
+    export TILECC_CACHE=
     cat >k.tile <<'END'
 /// y[i] = a*x[i] + y[i].
 kernel axpy(a: f32, x: in f32[N], y: inout f32[N])

@@ -37,6 +37,7 @@ FUEL|--fuel=0|tilecc -arch=cpu --print-after=all OPT k.tile
 DEBUG|-g|tilecc -arch=sm_80 -S -o - --spec 'axpy[B=64]' OPT k.tile
 LINE_INFO|-lineinfo|tilecc -arch=sm_80 -S -o - --spec 'axpy[B=64]' OPT k.tile
 PREFIX_MAP|-ffile-prefix-map=k=renamed|tilecc -arch=sm_80 -S -lineinfo -o - --spec 'axpy[B=64]' OPT k.tile
+NO_CACHE|--no-cache|TILECC_CACHE=$PWD/kept tilecc -arch=cpu --spec axpy[B=64] OPT k.tile; ls
 VERBOSE|-v|tilecc --version OPT
 DRY_RUN|--dryrun|tilecc -arch=cpu OPT k.tile; ls
 SAVE_TEMPS|--save-temps|tilecc -arch=cpu OPT k.tile; ls

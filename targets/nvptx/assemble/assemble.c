@@ -1,13 +1,16 @@
 /* Kernels to cubins: a forked worker for each function and architecture makes PTX, and another one feeds ptxas by pipes,
  * once for all kernels whose text is the same; what comes back is read by our own cubin_read before it is believed.  No
- * temporary file, no shell.
+ * temporary file, no shell.  What a worker sends home is what the cache keeps, so that one that was here before does not
+ * run at all.
  *
  * With line information ptxas puts the directory and the time of the source into the cubin.  So the worker stands in a
  * directory that no longer exists and the .file names are relative: nothing is found, and the bytes are the same
  * everywhere. */
 #include "targets/nvptx/assemble/assemble.h"
 
+#include "base/digest.h"
 #include "ir/facts/shared_form.h"
+#include "targets/common/code_key.h"
 #include "targets/common/same_code.h"
 #include "targets/nvptx/assemble/ptxas.h"
 
@@ -35,10 +38,17 @@ static int worker_seconds(const struct target_options *options)
     return seconds < (INT32_MAX - OWN_SECONDS) / PTXAS_MOST_RUNS ? PTXAS_MOST_RUNS * seconds + OWN_SECONDS : INT32_MAX;
 }
 
-/* The text of a task's kernel, as a worker sends it home: shared_bytes, then the PTX. */
-struct text {
+/* Of the text of a kernel: the digest of what is the same for the same code, under whatever name, and that of all. */
+struct text_head {
     int64_t shared_bytes;
-    const char *ptx;
+    unsigned char code[DIGEST_SIZE], text[DIGEST_SIZE];
+};
+
+/* The text of a task's kernel.  A worker sends home the head, then the PTX; the cache keeps the head alone, for the cubin
+ * of a text is found by its digest. */
+struct text {
+    struct text_head head;
+    const char *ptx; /* NULL: not made in this process */
     size_t size;
 };
 
@@ -50,7 +60,8 @@ struct job {
     struct text *texts;
 };
 
-/* What the worker that ran ptxas sends home: this, then the PTX that it took, the cubin, and messages of ptxas. */
+/* What the worker that ran ptxas sends home: this, then the PTX that it took where that is wanted, the cubin, and messages
+ * of ptxas. */
 struct reply {
     int64_t ptx_size, cubin_size;
 };
@@ -79,6 +90,22 @@ static int send_messages(const struct diagnostics *diagnostics)
     return USER_ERROR;
 }
 
+static void digest_text(struct text_head *head, const struct buffer *ptx, const char *name)
+{
+    struct digest code, text;
+    const char *at = ptx->data;
+    digest_begin(&text);
+    digest_add(&text, ptx->data, ptx->size);
+    digest_end(&text, head->text);
+    digest_begin(&code);
+    for (const char *next; (next = strstr(at, name)) != NULL; at = next + strlen(name)) {
+        digest_add(&code, at, (size_t)(next - at));
+        digest_add(&code, "", 1);
+    }
+    digest_add(&code, at, strlen(at));
+    digest_end(&code, head->code);
+}
+
 static int make_ptx(const struct target_options *given, const struct kernel_variant *variant, struct buffer *out)
 {
     const struct target_row *row = &target_rows[variant->target];
@@ -93,7 +120,9 @@ static int make_ptx(const struct target_options *given, const struct kernel_vari
                     (long long)shared_bytes, row->name, row->shared_bytes);
     if (!made || shared_bytes > row->shared_bytes)
         return send_messages(options.diagnostics);
-    buffer_append(out, &shared_bytes, sizeof shared_bytes);
+    struct text_head head = {.shared_bytes = shared_bytes};
+    digest_text(&head, &ptx, variant->function->name);
+    buffer_append(out, &head, sizeof head);
     buffer_append(out, ptx.data, ptx.size);
     return DONE;
 }
@@ -140,9 +169,9 @@ static int assemble(const struct target_options *options, const struct kernel_va
             fprintf(stderr, "it ended with code %d and no message", result.exit_code);
         return TOOL_FAILED;
     }
-    struct reply reply = {(int64_t)ptx.size, (int64_t)result.output.size};
+    struct reply reply = {options->want_ptx ? (int64_t)ptx.size : 0, (int64_t)result.output.size};
     buffer_append(out, &reply, sizeof reply);
-    buffer_append(out, ptx.data, ptx.size);
+    buffer_append(out, ptx.data, (size_t)reply.ptx_size);
     if (result.output.size)
         buffer_append(out, result.output.data, result.output.size);
     if (result.errors.size)
@@ -164,6 +193,83 @@ static void register_llvm(const struct target_options *options)
     times_add_since(options->times, TIMES_LLVM_GPU, from);
 }
 
+/* ---- what was made before ---- */
+
+static void put_text_key(const struct job *job, int task, struct buffer *key)
+{
+    code_key_begin(job->options, job->tasks[task].variant, "text of a GPU", key);
+}
+
+/* False: it is not kept. */
+static bool put_cubin_key(const struct job *job, int task, struct buffer *key)
+{
+    const struct target_options *options = job->options;
+    const struct kernel_variant *variant = job->tasks[task].variant;
+    if (!options->cache || options->without_ptxas)
+        return false;
+    cache_put_kind(options->cache, key, "cubin");
+    digest_print(key, job->texts[task].head.text);
+    buffer_printf(key, "\nwith text %d\n", options->want_ptx);
+    return ptxas_put_key(options, &target_rows[variant->target], 32 * variant->function->warps,
+                         !asks_for_registers(variant), key);
+}
+
+static bool find_text(const struct job *job, int task)
+{
+    struct buffer key = {0}, value = {0};
+    struct text_head *head = &job->texts[task].head;
+    bool found = false;
+    if (job->options->cache) {
+        put_text_key(job, task, &key);
+        found = cache_find(job->options->cache, &key, &value) && value.size == sizeof *head;
+    }
+    if (found)
+        memcpy(head, value.data, sizeof *head);
+    buffer_free(&key);
+    buffer_free(&value);
+    return found;
+}
+
+static void keep_text(const struct job *job, int task, const struct buffer *made)
+{
+    struct buffer key = {0};
+    if (job->options->cache) {
+        put_text_key(job, task, &key);
+        cache_keep(job->options->cache, &key, made->data, sizeof(struct text_head));
+    }
+    buffer_free(&key);
+}
+
+/* A full disk may have cut short what ptxas wrote, though it ended well. */
+static bool is_whole(const struct target_options *options, const struct buffer *made)
+{
+    struct reply reply;
+    struct cubin_kernel *kernels;
+    const char *problem;
+    int architecture, count;
+    memcpy(&reply, made->data, sizeof reply);
+    return cubin_read(options->arena, made->data + sizeof reply + reply.ptx_size, (size_t)reply.cubin_size,
+                      &architecture, &count, &kernels, &problem);
+}
+
+static bool find_cubin(const struct job *job, int task, struct child_result *done)
+{
+    struct buffer key = {0};
+    bool found = put_cubin_key(job, task, &key) && cache_find(job->options->cache, &key, &done->output);
+    buffer_free(&key);
+    return found;
+}
+
+static void keep_cubin(const struct job *job, int task, const struct buffer *made)
+{
+    struct buffer key = {0};
+    if (put_cubin_key(job, task, &key) && is_whole(job->options, made))
+        cache_keep(job->options->cache, &key, made->data, made->size);
+    buffer_free(&key);
+}
+
+/* ---- workers ---- */
+
 static int work_on_text(void *context, int number, struct buffer *out)
 {
     const struct job *job = context;
@@ -171,6 +277,8 @@ static int work_on_text(void *context, int number, struct buffer *out)
     int64_t from = times_clock();
     begin_llvm(job->options, variant->function);
     int code = make_ptx(job->options, variant, out);
+    if (code == DONE)
+        keep_text(job, job->numbers[number], out);
     times_add_worker(job->options->times, from);
     return code;
 }
@@ -181,6 +289,8 @@ static int work_on_cubin(void *context, int number, struct buffer *out)
     int task = job->numbers[number];
     int64_t from = times_clock();
     int code = assemble(job->options, job->tasks[task].variant, &job->texts[task], out);
+    if (code == DONE)
+        keep_cubin(job, task, out);
     times_add_worker(job->options->times, from);
     return code;
 }
@@ -427,13 +537,13 @@ static bool is_sent(const struct child_result *done)
     return done->exit_code == DONE && !done->signal && !done->timed_out && !done->output_too_large;
 }
 
-/* Runs a worker for each task that is its own first; done[] is by task. */
-static void run_workers(struct job *job, worker_function *work, const int *first, struct child_result *done)
+/* Runs a worker for each task that needs one; done[] is by task. */
+static void run_workers(struct job *job, worker_function *work, const bool *needs, struct child_result *done)
 {
     const struct target_options *options = job->options;
     int count = 0, *numbers = ARENA_ARRAY(options->arena, int, job->count);
     for (int i = 0; i < job->count; i++)
-        if (first[i] == i)
+        if (needs[i])
             numbers[count++] = i;
     struct child_result *results = ARENA_ARRAY(options->arena, struct child_result, count);
     struct child_limits limits = {.seconds = worker_seconds(options), .output_bytes = 2 * cubin_limit};
@@ -443,23 +553,28 @@ static void run_workers(struct job *job, worker_function *work, const int *first
         done[numbers[i]] = results[i];
 }
 
-/* The text of each task that is its own first.  False: reported. */
-static bool make_texts(struct job *job, const int *first)
+/* False: reported. */
+static bool run_text_workers(struct job *job, const bool *needs)
 {
     const struct target_options *options = job->options;
     struct child_result *done = ARENA_ARRAY(options->arena, struct child_result, job->count);
-    bool good = true;
-    run_workers(job, work_on_text, first, done);
+    bool good = true, any = false;
+    for (int i = 0; i < job->count; i++)
+        any = any || needs[i];
+    if (!any)
+        return true;
+    register_llvm(options);
+    run_workers(job, work_on_text, needs, done);
     for (int i = 0; i < job->count; i++) {
         struct text *text = &job->texts[i];
-        if (first[i] != i)
+        if (!needs[i])
             continue;
-        if (!is_sent(&done[i]) || done[i].output.size < sizeof text->shared_bytes) {
+        if (!is_sent(&done[i]) || done[i].output.size < sizeof text->head) {
             good = report_failure(options, &job->tasks[i], &done[i]);
         } else {
-            memcpy(&text->shared_bytes, done[i].output.data, sizeof text->shared_bytes);
-            text->size = done[i].output.size - sizeof text->shared_bytes;
-            text->ptx = arena_substring(options->arena, done[i].output.data + sizeof text->shared_bytes, text->size);
+            memcpy(&text->head, done[i].output.data, sizeof text->head);
+            text->size = done[i].output.size - sizeof text->head;
+            text->ptx = arena_substring(options->arena, done[i].output.data + sizeof text->head, text->size);
         }
         buffer_free(&done[i].output);
         buffer_free(&done[i].errors);
@@ -467,20 +582,29 @@ static bool make_texts(struct job *job, const int *first)
     return good;
 }
 
-/* The text without the kernel's name, behind what stands beside it. */
-static struct same_code_text make_key(struct arena *arena, const struct nvptx_task *task, const struct text *text)
+/* The head of the text of each task that is its own first, and the text where it was not here before.  False:
+ * reported. */
+static bool make_texts(struct job *job, const int *first)
 {
-    const char *name = task->variant->function->name, *at = text->ptx;
-    struct buffer key = {0};
-    buffer_append(&key, &text->shared_bytes, sizeof text->shared_bytes);
-    for (const char *next; (next = strstr(at, name)) != NULL; at = next + strlen(name)) {
-        buffer_append(&key, at, (size_t)(next - at));
-        buffer_putc(&key, '\0');
+    bool *needs = ARENA_ARRAY(job->options->arena, bool, job->count);
+    for (int i = 0; i < job->count; i++)
+        needs[i] = first[i] == i && !find_text(job, i);
+    return run_text_workers(job, needs);
+}
+
+/* What ptxas made of each task that is its own first, to done[].  False: there is no text for one, which is reported. */
+static bool make_cubins(struct job *job, const int *first, struct child_result *done)
+{
+    bool *needs = ARENA_ARRAY(job->options->arena, bool, job->count);
+    bool *lacks_text = ARENA_ARRAY(job->options->arena, bool, job->count);
+    for (int i = 0; i < job->count; i++) {
+        needs[i] = first[i] == i && !find_cubin(job, i, &done[i]);
+        lacks_text[i] = needs[i] && !job->texts[i].ptx;
     }
-    buffer_puts(&key, at);
-    struct same_code_text made = {task->entry, arena_copy(arena, key.data, key.size), key.size};
-    buffer_free(&key);
-    return made;
+    if (!run_text_workers(job, lacks_text))
+        return false;
+    run_workers(job, work_on_cubin, needs, done);
+    return true;
 }
 
 /* Of the same IR; first[i] is i, or the task whose code this one has. */
@@ -495,15 +619,16 @@ static void find_same_ir(const struct job *job, int *first)
     }
 }
 
-/* Of the same text. */
+/* Of the same text but for the kernel's name. */
 static void find_same_text(const struct job *job, int *first)
 {
     struct arena *arena = job->options->arena;
     struct same_code_text *keys = ARENA_ARRAY(arena, struct same_code_text, job->count);
     int *found = ARENA_ARRAY(arena, int, job->count);
     for (int i = 0; i < job->count; i++)
-        if (first[i] == i && job->texts[i].ptx)
-            keys[i] = make_key(arena, &job->tasks[i], &job->texts[i]);
+        if (first[i] == i)
+            keys[i] = (struct same_code_text){job->tasks[i].entry, &job->texts[i].head,
+                                              offsetof(struct text_head, text)};
     same_code_find(arena, job->count, keys, found);
     for (int i = 0; i < job->count; i++) {
         first[i] = first[i] == i ? found[i] : first[first[i]];
@@ -530,19 +655,20 @@ bool nvptx_compile(const struct target_options *options, struct kernel_module *m
     int *first = ARENA_ARRAY(options->arena, int, count);
     job.texts = ARENA_ARRAY(options->arena, struct text, count);
     find_same_ir(&job, first);
-    register_llvm(options);
     if (!make_texts(&job, first))
         return false;
     if (options->share_code)
         find_same_text(&job, first);
-    run_workers(&job, work_on_cubin, first, done);
-    bool good = true;
+    bool good = make_cubins(&job, first, done);
+    if (!good)
+        return false;
     const char *told = NULL;
     for (int i = 0; i < count; i++) {
         const struct child_result *result = &done[first[i]];
         const struct kernel_variant *variant = tasks[first[i]].variant;
         if (is_sent(result))
-            good = take_reply(options, module, &tasks[i], job.texts[first[i]].shared_bytes, result, variant, &told) &&
+            good = take_reply(options, module, &tasks[i], job.texts[first[i]].head.shared_bytes, result, variant,
+                              &told) &&
                    good;
         else
             good = first[i] != i || is_told(done, i) ? false : report_failure(options, &tasks[i], result);

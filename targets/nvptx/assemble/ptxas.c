@@ -36,6 +36,18 @@ void ptxas_print_command(const struct target_options *options, const struct targ
     fprintf(options->log, " # %s\n", function);
 }
 
+bool ptxas_put_key(const struct target_options *options, const struct target_row *row, int threads, bool is_own_limit,
+                   struct buffer *key)
+{
+    const char *arguments[MOST_ARGUMENTS];
+    char architecture[ARCHITECTURE_SIZE];
+    put_arguments(options, row, arguments, architecture);
+    for (int i = 0; arguments[i]; i++)
+        buffer_append(key, arguments[i], strlen(arguments[i]) + 1);
+    buffer_printf(key, "\nthreads %d\nown limit %d\n", threads, is_own_limit);
+    return cache_put_file(key, options->ptxas);
+}
+
 static long long number_before(const char *text, const char *at)
 {
     long long value;

@@ -21,6 +21,9 @@ bool ptxas_spills(const struct ptxas_usage *usage);
 enum { PTXAS_MOST_RUNS = 3 };
 bool ptxas_run(const struct target_options *options, const struct target_row *row, int threads, bool is_own_limit,
                struct child_limits limits, struct buffer *ptx, struct child_result *result);
+/* All that ptxas_run's result depends on, but for the text.  False: there is no such file. */
+bool ptxas_put_key(const struct target_options *options, const struct target_row *row, int threads, bool is_own_limit,
+                   struct buffer *key);
 void ptxas_print_command(const struct target_options *options, const struct target_row *row, const char *function);
 /* Reports what ptxas said of text of the user's, each under the place of the text; false: it said nothing of such. */
 bool ptxas_report_asm(struct diagnostics *diagnostics, const struct ir_function *function, const char *ptx,

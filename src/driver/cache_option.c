@@ -1,0 +1,53 @@
+/* Where what was compiled before is kept, and how much of it: --no-cache, TILECC_CACHE and TILECC_CACHE_SIZE. */
+#include "driver/driver.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/plant.h"
+
+static const int64_t usual_limit = INT64_C(1) << 30;
+
+/* Workers go elsewhere.  NULL: there is no name for it. */
+static const char *make_absolute(struct arena *arena, const char *folder)
+{
+    char here[PATH_MAX];
+    if (*folder == '/')
+        return folder;
+    return getcwd(here, sizeof here) ? arena_printf(arena, "%s/%s", here, folder) : NULL;
+}
+
+/* NULL: nowhere. */
+static const char *find_folder(struct arena *arena)
+{
+    const char *own = secure_getenv("TILECC_CACHE"), *caches = secure_getenv("XDG_CACHE_HOME");
+    const char *home = secure_getenv("HOME");
+    if (own)
+        return *own ? make_absolute(arena, own) : NULL;
+    if (caches && *caches == '/')
+        return arena_printf(arena, "%s/tilecc", caches);
+    return home && *home == '/' ? arena_printf(arena, "%s/.cache/tilecc", home) : NULL;
+}
+
+/* "300M".  Anything else is as if nothing was said, for a cache never makes a compilation fail. */
+static int64_t read_limit(const char *text)
+{
+    static const char units[] = "KMG";
+    char *end;
+    long long number = text ? strtoll(text, &end, 10) : -1;
+    if (number < 0 || end == text)
+        return usual_limit;
+    const char *unit = *end ? strchr(units, *end) : NULL;
+    int shift = unit ? 10 * (int)(unit - units + 1) : 0;
+    if (end[unit ? 1 : 0] || number > INT64_MAX >> shift)
+        return usual_limit;
+    return number << shift;
+}
+
+struct cache *cache_choose(const struct options *options)
+{
+    const char *folder = options->no_cache || plant_is_chosen() ? NULL : find_folder(options->arena);
+    return folder ? cache_open(options->arena, folder, read_limit(secure_getenv("TILECC_CACHE_SIZE"))) : NULL;
+}
