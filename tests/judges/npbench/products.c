@@ -58,16 +58,22 @@ PROGRAM(covarian2)
 }
 
 static const struct judge_problem problems[] = {
-    ROW("gemm", gemm, "c:f64[ni,nj]= a:f64[ni,nk] b:f64[nk,nj]", "ni=1000 nj=1100 nk=1200" SCALARS, "ni=50 nj=61 nk=73" SCALARS, F64),
-    ROW("2mm", k2mm, "a:f64[ni,nk] b:f64[nk,nj] c:f64[nj,nl] d:f64[ni,nl]= t:f64[ni,nj]!", "ni=800 nj=850 nk=900 nl=950" SCALARS, "ni=37 nj=53 nk=61 nl=140" SCALARS, F64),
-    ROW("3mm", k3mm, "a:f64[ni,nk] b:f64[nk,nj] c:f64[nj,nm] d:f64[nm,nl] t:f64[ni,nj]! s:f64[ni,nm]! > r:f64[ni,nl]", "ni=800 nj=850 nk=900 nl=950 nm=1000", "ni=37 nj=53 nk=61 nl=140 nm=45", F64),
+    ROW("gemm", gemm, "c:f64[ni,nj]= a:f64[ni,nk] b:f64[nk,nj]", "ni=1000 nj=1100 nk=1200" SCALARS,
+        "ni=50 nj=61 nk=73" SCALARS, F64),
+    ROW("2mm", k2mm, "a:f64[ni,nk] b:f64[nk,nj] c:f64[nj,nl] d:f64[ni,nl]= t:f64[ni,nj]!",
+        "ni=800 nj=850 nk=900 nl=950" SCALARS, "ni=37 nj=53 nk=61 nl=140" SCALARS, F64),
+    ROW("3mm", k3mm, "a:f64[ni,nk] b:f64[nk,nj] c:f64[nj,nm] d:f64[nm,nl] t:f64[ni,nj]! s:f64[ni,nm]! > r:f64[ni,nl]",
+        "ni=800 nj=850 nk=900 nl=950 nm=1000", "ni=37 nj=53 nk=61 nl=140 nm=45", F64),
     ROW("symm", symm, "c:f64[m,n]= a:f64[m,m] b:f64[m,n]", "m=1000 n=1200" SCALARS, "m=105 n=70" SCALARS, F64),
     ROW("syrk", syrk, "c:f64[n,n]= a:f64[n,m]", "m=1000 n=1200" SCALARS, "m=50 n=107" SCALARS, F64),
     ROW("syr2k", syr2k, "c:f64[n,n]= a:f64[n,m] b:f64[n,m]", "m=1000 n=1200" SCALARS, "m=50 n=107" SCALARS, F64),
     ROW("trmm", trmm, "a:f64[m,m] b:f64[m,n]=", "m=1000 n=1200 alpha=1.5", "m=105 n=70 alpha=1.5", F64),
     ROW("doitgen", doitgen, "a:f64[nr,nq,np]= c4:f64[np,np]", "nr=110 nq=125 np=128", "nr=9 nq=11 np=43", F64),
-    ROW("correlat", correlat, "data:f64[n,m]= > corr:f64[m,m]", "m=1200 n=1400 floatn=1400", "m=110 n=90 floatn=90", F64),
-    ROW("covarian", covarian, "data:f64[n,m]= > cov:f64[m,m]", "m=1200 n=1400 floatn=1400", "m=110 n=90 floatn=90", F64),
-    ROW("covarian2", covarian2, "data:f64[n,m] t:f64[n,m]! > cov:f64[m,m]", "m=1200 n=1400 floatn=1400", "m=110 n=90 floatn=90", F64),
+    ROW("correlat", correlat, "data:f64[n,m]= > corr:f64[m,m]", "m=1200 n=1400 floatn=1400", "m=110 n=90 floatn=90",
+        F64),
+    ROW("covarian", covarian, "data:f64[n,m]= > cov:f64[m,m]", "m=1200 n=1400 floatn=1400", "m=110 n=90 floatn=90",
+        F64),
+    ROW("covarian2", covarian2, "data:f64[n,m] t:f64[n,m]! > cov:f64[m,m]", "m=1200 n=1400 floatn=1400",
+        "m=110 n=90 floatn=90", F64),
 };
 const struct judge_family judge_products = {problems, sizeof problems / sizeof *problems};
