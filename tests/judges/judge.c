@@ -98,7 +98,7 @@ static void read_sizes(struct judge_case *c, const char *text)
         fail("%s: sizes: %s", c->problem->name, text);
 }
 
-/* A size, a number, or one divided by another; moves *text behind it. */
+/* A size, a number, or one and another with / or + between them; moves *text behind it. */
 static int64_t read_extent(const struct judge_case *c, const char **text)
 {
     char name[JUDGE_NAME];
@@ -107,10 +107,12 @@ static int64_t read_extent(const struct judge_case *c, const char **text)
         fail("%s: extent: %s", c->problem->name, *text);
     *text += used;
     int64_t value = name[0] <= '9' ? atoll(name) : judge_size(c, name);
-    if (**text != '/')
+    char sign = **text;
+    if (sign != '/' && sign != '+')
         return value;
     ++*text;
-    return value / read_extent(c, text);
+    int64_t other = read_extent(c, text);
+    return sign == '+' ? value + other : value / other;
 }
 
 /* A number or a size; gives what stands behind it. */

@@ -51,10 +51,11 @@ struct judge_verdict {
 
 struct judge_problem {
     const char *name; /* as the suite calls it */
-    /* Tensors: "a:f32[m,k] b:f32[k,n]~-1,1 > c:f32[m,n]".  An extent is a size, a number, or one divided by another,
-     * c/g; ~low,high, numbers or sizes, is the range of the input, 0 to 1 where it is missing; ~upper and ~lower are triangles,
-     * ~definite is a symmetric matrix that can be factored, ~any is anything that the type has; one that ends with ! is a workspace, of which nobody gives
-     * or gets anything, one that ends with = is changed in place and a result.  c128 is a pair of f64. */
+    /* Tensors: "a:f32[m,k] b:f32[k,n]~-1,1 > c:f32[m,n]".  An extent is a size, a number, or two of them, c/g or n+1;
+     * ~low,high, numbers or sizes, is the range of the input, 0 to 1 where it is missing; ~upper and ~lower are
+     * triangles, ~definite is a symmetric matrix that can be factored, ~any is anything that the type has; one that
+     * ends with ! is a workspace, of which nobody gives or gets anything, one that ends with = is changed in place and
+     * a result.  c128 is a pair of f64. */
     const char *shape;
     const char *full, *small; /* sizes: "m=4096 n=4096"; of the suite, and small and odd ones */
     int (*call)(struct judge_case *c);

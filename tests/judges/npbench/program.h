@@ -16,4 +16,7 @@
 #define F32 1e-5
 #define ROW(title, name, shape, full, small, tolerance) \
     {title, shape, full, small, call_##name, NULL, NULL, tolerance, peer_##name, NULL}
+/* With sizes that `derive` adds. */
+#define ROW_DERIVED(title, name, shape, full, small, tolerance, derive) \
+    {title, shape, full, small, call_##name, NULL, derive, tolerance, peer_##name, NULL}
 #endif

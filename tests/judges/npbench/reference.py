@@ -16,8 +16,9 @@ def plain(name):
     return name.lower().replace('_', '')
 
 
-def read_inputs(judge, name):
-    """Sizes by name, and of each tensor its name, array, and whether it is a result."""
+def read_inputs(judge, name, arguments):
+    """Sizes by name, and of each tensor its name, array, and whether it is a result; those that are neither given nor
+    arguments have none."""
     data = subprocess.run([judge, '--inputs', '=' + name], stdout=subprocess.PIPE, check=True).stdout
     head, data = data.split(b'\n\n', 1)
     sizes, tensors, at = {}, [], 0
@@ -29,7 +30,7 @@ def read_inputs(judge, name):
             continue
         kind, given, result, *shape = words
         shape = [int(extent) for extent in shape]
-        array = None
+        array = np.zeros(shape, kind) if plain(label) in arguments else None
         if given == '1':
             array = np.frombuffer(data, kind, int(np.prod(shape)), at).reshape(shape).copy()
             at += array.nbytes
@@ -48,9 +49,10 @@ def load(npbench, info):
 
 def results(judge, npbench, info):
     """Of each result its name and array."""
-    sizes, tensors = read_inputs(judge, info['short_name'])
+    arguments = [plain(name) for name in info['input_args']]
+    sizes, tensors = read_inputs(judge, info['short_name'], arguments)
     values = {**sizes, **{key: array for key, _, array, _ in tensors if array is not None}}
-    returned = load(npbench, info)(*[values[plain(name)] for name in info['input_args']])
+    returned = load(npbench, info)(*[values[name] for name in arguments])
     returned = list(returned) if isinstance(returned, tuple) else [] if returned is None else [returned]
     for key, label, array, is_result in tensors:
         if is_result:
