@@ -82,7 +82,8 @@ function(tile_add_library name)
       list(APPEND depends DEPFILE "${folder}/${stem}.d")
     endif()
     add_custom_command(
-      OUTPUT "${object}" "${folder}/${stem}.h"
+      OUTPUT "${object}"
+      BYPRODUCTS "${folder}/${stem}.h" # keeps its time where nothing in it changed
       COMMAND tilecc::tilecc ${options} -MD -MF "${folder}/${stem}.d" -MQ "${object}" -o "${object}" "${path}"
       ${depends}
       COMMENT "Compiling tile kernels ${source}"

@@ -82,6 +82,7 @@ struct output {
     size_t size;
     enum output_kind kind;
     char *staging, *keeping; /* names of hidden siblings; made early, so that a commit needs no memory half-way */
+    bool settled;            /* it is left alone where it holds these bytes */
     bool staged;             /* the sibling `staging` holds the new bytes */
     bool kept;               /* the sibling `keeping` is a hard link to what was there before */
     bool replaced;           /* the rename happened */
@@ -143,6 +144,24 @@ void output_set_add(struct output_set *set, const char *path, const void *data, 
     else
         set->first = output;
     set->last = output;
+}
+
+void output_set_add_settled(struct output_set *set, const char *path, const void *data, size_t size)
+{
+    output_set_add(set, path, data, size);
+    set->last->settled = true;
+}
+
+/* A file of its own, not a link to one, holds the bytes. */
+static bool holds_already(const struct output *output)
+{
+    struct stat status;
+    struct buffer text = {0};
+    bool same = lstat(output->path, &status) == 0 && S_ISREG(status.st_mode) &&
+                (uint64_t)status.st_size == output->size && file_read(output->path, output->size + 1, &text) &&
+                text.size == output->size && memcmp(text.data, output->data, output->size) == 0;
+    buffer_free(&text);
+    return same;
 }
 
 static bool write_all(int file, const char *data, size_t size)
@@ -248,12 +267,13 @@ static bool replace_all(struct output_set *set, const char **failed)
 {
     for (struct output *output = set->first; output; output = output->next) {
         *failed = output->path;
-        if (output->kind == OUTPUT_REPLACE && !stage(output))
+        output->settled = output->settled && output->kind == OUTPUT_REPLACE && holds_already(output);
+        if (output->kind == OUTPUT_REPLACE && !output->settled && !stage(output))
             return false;
     }
     for (struct output *output = set->first; output; output = output->next) {
         *failed = output->path;
-        if (output->kind == OUTPUT_REPLACE && !replace(output))
+        if (output->staged && !replace(output))
             return false;
     }
     return true;

@@ -16,6 +16,8 @@ struct output_set *output_set_create(struct arena *arena);
 /* Stage bytes for path ("-" is standard output, written at commit).  A path may be added once.  A device or FIFO is
  * written in place at commit. */
 void output_set_add(struct output_set *set, const char *path, const void *data, size_t size);
+/* The file stays as it is, with its time, where it holds these bytes already: what includes it is not made again. */
+void output_set_add_settled(struct output_set *set, const char *path, const void *data, size_t size);
 /* True when all are in place; else false with *failed the path and errno the reason, and no output touched. */
 bool output_set_commit(struct output_set *set, const char **failed);
 #endif

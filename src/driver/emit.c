@@ -12,7 +12,10 @@
 #include "config.h"
 #include "ir/text.h"
 
-void emit_add(struct compilation *compilation, const char *path, const void *data, size_t size)
+typedef void add_function(struct output_set *set, const char *path, const void *data, size_t size);
+
+static void add_output(struct compilation *compilation, add_function *add, const char *path, const void *data,
+                       size_t size)
 {
     const struct written *written = compilation->written;
     bool taken = false;
@@ -26,7 +29,12 @@ void emit_add(struct compilation *compilation, const char *path, const void *dat
         return;
     }
     vector_push(compilation->arena, &compilation->output_names, path);
-    output_set_add(compilation->outputs, path, data, size);
+    add(compilation->outputs, path, data, size);
+}
+
+void emit_add(struct compilation *compilation, const char *path, const void *data, size_t size)
+{
+    add_output(compilation, output_set_add, path, data, size);
 }
 
 /* `path` without the suffix of its last part. */
@@ -245,7 +253,7 @@ static bool emit_header(struct compilation *compilation, const char *path)
 {
     struct buffer text = {0};
     header_print(compilation->module, TILECC_VERSION, &text);
-    emit_add(compilation, path, text.data, text.size);
+    add_output(compilation, output_set_add_settled, path, text.data, text.size);
     buffer_free(&text);
     return compilation->code == EXIT_OK;
 }

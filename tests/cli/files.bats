@@ -341,3 +341,21 @@ END
         awk '/^time: GPU code/ { gpu = $4 } /^time: total/ { total = $3 } END { exit !(gpu > 2 && total >= gpu) }' times
     done
 }
+
+@test "a header that is the same keeps its time, an object does not" {
+    tilecc -arch=cpu k.tile -o k.o
+    touch -d 2001-01-01 k.o k.h
+    echo '// A comment.' >>k.tile
+    tilecc -arch=cpu k.tile -o k.o
+    [ "$(stat -c %y k.h | cut -c 1-4)" = 2001 ]
+    [ "$(stat -c %y k.o | cut -c 1-4)" != 2001 ]
+    sed -i 's/f32/f64/g' k.tile
+    tilecc -arch=cpu k.tile -o k.o
+    [ "$(stat -c %y k.h | cut -c 1-4)" != 2001 ]
+    cp k.h other.h
+    ln -sf other.h k.h
+    touch -d 2001-01-01 other.h
+    tilecc -arch=cpu k.tile -o k.o
+    [ ! -L k.h ]
+    nothing_but k.tile k.o k.h other.h
+}
