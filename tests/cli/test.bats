@@ -214,7 +214,7 @@ t.tile: 1 test passed, 1 failed' ]
 fn add(a: f32, b: f32) -> f32 = a + b;
 kernel total(x: in f32[N], y: out f32[N])
     grid(ordered b: cdiv(N, 4))
-    scratch(state: u64[cdiv(N, 4)] = 0)
+    scratch(state: u64[cdiv(N, 4), 16] = 0)
 {
     let v = x[b*4 +: 4];
     y[b*4 +: 4] = cumsum(v) + look_back(state, b, sum(v), add, 0.0);

@@ -31,7 +31,7 @@ static void make_scan(struct buffer *out, struct random *random)
         block = 1 << random_below(random, 7);
     const char *type = operations[which].type, *none = operations[which].none;
     bool rows = random_chance(random, 30), wide = is_wide(type) || random_chance(random, 25);
-    const char *m = rows ? "m, " : "", *all = rows ? "[m, ..]" : "", *of_all = rows ? "[m, .., ..]" : "";
+    const char *m = rows ? "m, " : "", *of_all = rows ? "[m, .., ..]" : "";
     const char *size = rows ? "M, " : "";
     buffer_printf(out, "fn f(a: %s, b: %s) -> %s = %s;\n", type, type, type, operations[which].of);
     buffer_printf(out, "kernel k(x: in %s[%sN], y: out %s[%sN])\n    grid(ordered b: cdiv(N, %d)%s)\n", type, size,
@@ -39,13 +39,14 @@ static void make_scan(struct buffer *out, struct random *random)
     if (random_chance(random, 50))
         buffer_printf(out, "    tune(warps: {%d})\n", 1 << random_below(random, 3));
     if (wide)
-        buffer_printf(out, "    scratch(state: u32[%scdiv(N, %d)] = 0, values: %s[%s2, cdiv(N, %d)])\n", size, block,
-                      type, size, block);
+        buffer_printf(out, "    scratch(state: u32[%scdiv(N, %d), 32] = 0, values: %s[%s2, cdiv(N, %d)])\n", size,
+                      block, type, size, block);
     else
-        buffer_printf(out, "    scratch(state: u64[%scdiv(N, %d)] = 0)\n", size, block);
+        buffer_printf(out, "    scratch(state: u64[%scdiv(N, %d), 16] = 0)\n", size, block);
     buffer_printf(out, "{\n    let v = load(x[%sb*%d +: %d], other = %s);\n    let s = scan(v, f);\n", m, block, block,
                   none);
-    buffer_printf(out, "    let own = reduce(v, f);\n    let before = look_back%s(state%s, ", wide ? "_wide" : "", all);
+    buffer_printf(out, "    let own = reduce(v, f);\n    let before = look_back%s(state%s, ", wide ? "_wide" : "",
+                  of_all);
     if (wide)
         buffer_printf(out, "values%s, ", of_all);
     buffer_printf(out, "b, own, f, %s);\n    y[%sb*%d +: %d] = f(before, s);\n}\n", none, m, block, block);
