@@ -102,13 +102,23 @@ static const struct ir_type *buffer_for(const struct load_staging *s, const stru
     return ir_type_buffer(s->function->module->context, tile->element, tile->rank, tile->extent, linear, 1);
 }
 
+/* Few turns in one block of many, behind the loops whose rings want the memory: parts that `split_k` adds. */
+static bool is_own_memory(const struct load_staging *s, const struct ir_value *view)
+{
+    return !view->definition && view->block == s->function->body && view->index < s->function->facts.count &&
+           s->function->facts.data[view->index].own;
+}
+
 /* NULL: the load can be an asynchronous copy. */
-static const char *problem_of_load(const struct ir_operation *loop, const struct ir_operation *load)
+static const char *problem_of_load(const struct load_staging *s, const struct ir_operation *loop,
+                                   const struct ir_operation *load)
 {
     struct ir_access access;
     uint64_t other;
     if (!ir_access_of(load, &access) || access.mask)
         return "it is masked";
+    if (is_own_memory(s, access.view))
+        return "memory of the launch is read by few instances, and would take shared memory from all";
     for (int d = 0; d < access.rank; d++)
         if (access.place[d] == IR_GATHER)
             return "it gathers";
@@ -195,7 +205,7 @@ static struct candidates find_candidates(const struct load_staging *s, struct ir
         c.all_registers += load.registers;
         load.bytes = ir_type_elements(op->results[0]->type) * ir_element_info[op->results[0]->type->element].bits / 8;
         c.all_bytes += load.bytes;
-        const char *problem = problem_of_load(loop, op);
+        const char *problem = problem_of_load(s, loop, op);
         if (!problem && is_hidden(s, loop, op))
             problem = "a product hides their latency";
         if (!problem)

@@ -366,10 +366,9 @@ static struct ir_value *start_from_nothing(struct factor_staging *s, struct ir_o
 
 static bool is_clobbered_before(const struct ir_operation *load, const struct ir_operation *dot)
 {
-    if (alias_is_settled(load->block->function, load->operands[0]))
-        return false;
+    bool written = alias_is_written(load->block->function, load->operands[0]);
     for (const struct ir_operation *op = load->next; op && op != dot; op = op->next)
-        if (alias_clobbers(op, load))
+        if (written ? alias_clobbers(op, load) : alias_tells(op))
             return true;
     return false;
 }

@@ -189,7 +189,7 @@ static bool is_clobbered(const struct prefetch *s, const struct ir_operation *lo
 {
     for (int i = 0; i < s->effects.count; i++)
         if (alias_clobbers(s->effects.data[i], load) && !writes_apart(s, s->effects.data[i], load))
-            return !alias_is_settled(s->function, load->operands[0]);
+            return !alias_is_settled(load);
     return false;
 }
 

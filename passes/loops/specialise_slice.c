@@ -154,7 +154,7 @@ int outline_direction(const struct ir_value *value, int dimension)
             if (op->region_count ||
                 (outline_direction(op->operands[i], dimension) != 0 && !PLANTED(cluster_shares_remainders)))
                 return 2;
-        if (op->opcode == OP_LOAD && alias_is_settled(op->block->function, op->operands[0]))
+        if (op->opcode == OP_LOAD && alias_is_settled(op))
             return 0;
         return op->region_count || ir_may_read(op) ? 2 : 0;
     }

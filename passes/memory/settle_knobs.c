@@ -53,7 +53,6 @@ bool pass_settle_knobs(struct ir_function *function, struct pass_context *contex
     if (!has(function->body, OP_CLUSTER_BARRIER))
         changed |= drop(function, context, &function->cluster, 2, "cluster",
                         "only code with a producer and consumers lets blocks work together");
-    changed |= drop(function, context, &function->split_k, 2, "split_k", "no pass splits a sum over programs");
     changed |= function->stages_among != 0 || function->raster_among != 0; /* chosen, or nothing to choose for */
     function->stages_among = function->raster_among = 0;
     int slots = most_slots(function->body);

@@ -428,7 +428,6 @@ struct ir_function {
     int raster, cluster;
     /* knobs: bit n of a set: the compiler may choose n; 0: anything */
     uint64_t warps_among, stages_among, raster_among;
-    int split_k;          /* knob: programs that share the sums of a loop; 0: chosen */
     int ordered;          /* 1 + the argument that counts programs: they start in their order; 0: in any */
     int64_t shared_bytes; /* after allocation */
     bool strict_fp;       /* no contraction of a*b+c */

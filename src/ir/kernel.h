@@ -207,7 +207,7 @@ struct kernel_scratch {
     int slot;      /* first slot of the device ABI */
     struct location at;
 };
-enum { KERNEL_MOST_SCRATCH = 16 }; /* views of an entry, the counter of an ordered one included */
+enum { KERNEL_MOST_SCRATCH = 17 }; /* views of an entry, those of an ordered one or of `split_k` included */
 
 /* ---- instances ---- */
 /* const and tune values, for query and #defines; asked: by -D or --spec */

@@ -649,8 +649,6 @@ static void print_function(struct buffer *out, const struct ir_function *functio
     print_knob(out, "raster", function->raster, function->raster_among);
     if (function->cluster)
         buffer_printf(out, " cluster(%d)", function->cluster);
-    if (function->split_k)
-        buffer_printf(out, " split_k(%d)", function->split_k);
     if (function->ordered)
         buffer_printf(out, " ordered(%d)", function->ordered);
     if (function->plan) {

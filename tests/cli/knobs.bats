@@ -20,7 +20,7 @@ header() { tilecc --emit=tir --passes=dce "$@" k.tile -o - | grep '^kernel'; }
     write
     header -arch=sm_80 >line
     grep -q ' stages(3) ' line || { cat line; false; }
-    ! grep -qE 'persistent|cluster|split_k|registers\(' line
+    ! grep -qE 'persistent|cluster|registers\(' line
     grep -q ' warps(4, 8, 12) stages(3) raster(1, 4, 8) ' line || { cat line; false; }
 }
 
@@ -74,22 +74,25 @@ says() { grep -q -- "$1" log || { cat mm.tile log; return 1; }; }
     header -arch=sm_80 | grep -q ' warps(1, 8) stages(2, 3) registers(128) raster(1, 4) {'
 }
 
-@test "split_k: a set with 1 is accepted, one without is E0912, -D is E0414" {
+@test "split_k: 1 where the set has it, else the least; a default, on and -D choose" {
     scale() { printf 'kernel f(x: in f32[N, K], y: out f32[N]) grid(i: N) tune(%s)%s { var s: f32 = 0.0; for k in 0..K s += x[i, k]; y[i] = s; }\n' "$1" "${2-}" >f.tile; }
-    for good in 'split_k: {1, 2, 4}' 'split_k: {2, 1}' 'split_k: {1}' split_k 'split_k: {1, 2} = 1'; do
-        scale "$good"
-        expect 0 tilecc -arch=cpu --dryrun -o f.o f.tile
-        expect 2 tilecc -arch=cpu -D split_k=2 --dryrun -o f.o f.tile
-        contains E0414 && lacks E0912
+    parts() { tilecc --emit=tir "$@" f.tile -o - >out.tir && sed -n 's/.*constant value(\([0-9]*\)) : u32$/\1/p' out.tir | sed -n 2p; }
+    for one in 'split_k: {1, 2, 4}' 'split_k: {2, 1}' 'split_k: {1}' split_k 'split_k: {1, 2} = 1'; do
+        scale "$one"
+        [ -z "$(parts -arch=cpu)" ]
+        ! grep -E 'scratch|grid\(2\)' out.tir
     done
-    for bad in 'split_k: {2}' 'split_k: {4, 2}' 'split_k: {1, 2} = 2'; do
-        scale "$bad"
-        expect 1 tilecc -arch=cpu --dryrun -o f.o f.tile
-        contains E0912 && lacks E0414
-    done
-    scale 'split_k: {1, 2}' ' on(cpu, split_k = 2)'
-    expect 1 tilecc -arch=cpu --dryrun -o f.o f.tile
-    contains E0912
+    scale 'split_k: {1, 2, 4}'
+    [ "$(parts -arch=cpu -D split_k=4)" = 3 ] # who comes as number 3, from 0, is the last
+    [ "$(parts -arch=cpu --spec 'f[split_k=2]')" = 1 ]
+    expect 2 tilecc -arch=cpu -D split_k=3 --dryrun -o f.o f.tile
+    contains E0414
+    scale 'split_k: {4, 2}' && [ "$(parts -arch=cpu)" = 1 ]
+    scale 'split_k: {1, 2} = 2' && [ "$(parts -arch=cpu)" = 1 ]
+    scale 'split_k: {1, 8}' ' on(sm_90, split_k = 8)'
+    [ -z "$(parts -arch=cpu)" ]
+    [ "$(parts -arch=sm_90 --spec 'f sm_90 aligned')" = 7 ]
+    expect 0 tilecc -arch=cpu,sm_90 --dryrun -o f.o f.tile # the entry has the memory, and the processor needs none of it
 }
 
 @test "what no pass does is dropped, and a remark says so" {

@@ -103,17 +103,6 @@ END
     expect 0 tilecc -arch=cpu --emit=tir -o all.tir --spec 'f[A=1]' k.tile
 }
 
-@test "split_k of more than one, asked for by the command" {
-    for asked in '-D split_k=2' '--spec matmul<f16,f16>[split_k=4]'; do
-        # shellcheck disable=SC2086
-        expect 2 tilecc -arch=cpu $asked "$SRCDIR/examples/matmul.tile"
-        contains "[E0414]"
-        contains "sums are not split over instances yet"
-        [ ! -e matmul.o ]
-    done
-    expect 0 tilecc -arch=cpu --emit=tir -o - -D split_k=1 --spec 'matmul<f16,f16>' "$SRCDIR/examples/matmul.tile"
-}
-
 @test "what -D and --spec ask for against a condition of tune is an error of the command that names the condition" {
     cat >k.tile <<'END'
 kernel f(x: inout f32[N])

@@ -32,6 +32,7 @@ numbers() {
 @test "loops of several products" { numbers loops; }
 @test "parts of views with bounds known only when running" { numbers parts; }
 @test "one product in many words" { numbers rewritten; }
+@test "loops that several instances share" { numbers split; }
 
 @test "examples: saxpy" { numbers saxpy; }
 @test "examples: softmax" { numbers softmax; }

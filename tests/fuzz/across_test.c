@@ -1,5 +1,6 @@
-/* Kernels whose instances wait for each other: random sources over ordered grids and scratch, each run in the
- * interpreter, after each pass, in code of this processor and in the text for GPUs, which support/ptx.h runs.
+/* Kernels whose instances wait for each other, or of which the last goes on: random sources over ordered grids, scratch
+ * and `split_k`, each run in the interpreter, after each pass, in code of this processor and in the text for GPUs, which
+ * support/ptx.h runs.
  *     across_test [FIRST COUNT [print]] */
 #include <stdlib.h>
 #include <string.h>
@@ -71,6 +72,33 @@ static void make_turns(struct buffer *out, struct random *random)
         block, start, start, block, block, block, block, block, block, start + 1);
 }
 
+/* Sums of one loop, which several instances share: element by element, so that their order is known to the last bit, and
+ * a product of integers. */
+static void make_split(struct buffer *out, struct random *random)
+{
+    static const char *const types[] = {"f32", "f16", "i32", "bf16", "i64", "f64", "i16", "u8"};
+    const char *type = types[random_below(random, (int)(sizeof types / sizeof *types))];
+    int block = 1 << random_below(random, 6), step = random_between(random, 1, 5), parts = random_between(random, 2, 9);
+    bool product = random_chance(random, 40), counts = random_chance(random, 50), down = random_chance(random, 25);
+    buffer_printf(out, "kernel k(x: in %s[N, M], y: inout %s[M], a: in i8[16, N], b: in i8[N, 8], c: out i32[16, 8]",
+                  type, type);
+    buffer_printf(out, ", t: out i64[M])\n    grid(m: cdiv(M, %d)%s)\n    tune(split_k: {1, %d} = %d%s)\n{\n", block,
+                  random_chance(random, 30) ? ", z: 1" : "", parts, parts,
+                  random_chance(random, 50) ? ", warps: {4}" : "");
+    buffer_printf(out, "    var s = %s[%d](0);\n    var p = i32[16, 8](0);\n    var n: i64 = 0;\n", type, block);
+    if (down)
+        buffer_printf(out, "    for k in N - 1 .. -1 step -%d {\n", step);
+    else
+        buffer_printf(out, "    for k in %d .. N step %d {\n", random_below(random, 3), step);
+    buffer_printf(out, "        %ss += x[k, m*%d +: %d];\n", random_chance(random, 30) ? "if (k % 3 != 1) " : "", block,
+                  block);
+    if (product)
+        buffer_puts(out, "        p += dot(a[:, k +: 32], b[k +: 32, :]);\n");
+    if (counts)
+        buffer_puts(out, "        for i in 0 .. k & 3 n += k * i;\n");
+    buffer_printf(out, "    }\n    y[m*%d +: %d] += s;\n    if (m == 0) { c[:, :] = p; t[0] = n; }\n}\n", block, block);
+}
+
 static int check(const struct buffer *text, const char *target, const char *given, uint64_t seed, int *programs)
 {
     static const char passes[] = "inline,simplify,fold,cse,dce,licm,unroll,peel,simplify,cse,licm,dce,bounds,narrow";
@@ -118,10 +146,13 @@ int main(int count, char **arguments)
         struct random random = {seed};
         struct buffer text = {0};
         char given[64];
-        if (random_chance(&random, 75))
+        int kind = random_below(&random, 100);
+        if (kind < 50)
             make_scan(&text, &random);
-        else
+        else if (kind < 65)
             make_turns(&text, &random);
+        else
+            make_split(&text, &random);
         snprintf(given, sizeof given, "N=%d M=%d", random_between(&random, 1, 300), random_between(&random, 1, 3));
         if (count > 3)
             fputs(text.data, stdout);

@@ -333,12 +333,22 @@ static bool is_repetition(const struct work *work, int number)
     return false;
 }
 
+static bool has_split(const struct work *work, const struct entry_plan *entry)
+{
+    for (int i = 0; i < work->variants.count; i++)
+        if (work->variants.data[i].entry == entry && split_parts(&work->variants.data[i]) > 1)
+            return true;
+    return false;
+}
+
 static void build_variants(struct work *work)
 {
     struct front *front = work->kernel->front;
     for (int k = 0; k < work->entries.count; k++) {
         struct entry_plan *entry = work->entries.data[k];
         int made = 0, failed = 0;
+        if (has_split(work, entry))
+            split_describe(entry);
         for (int i = 0; i < work->variants.count && failed < MOST_FAILURES; i++) {
             struct variant_plan *plan = &work->variants.data[i];
             if (plan->entry != entry || (front->options->syntax_only && is_repetition(work, i)))

@@ -224,8 +224,9 @@ static void make_scratch(struct body *b)
         const struct ir_argument_fact fact = {
             .base_alignment = 16, .restricted = true, .own = true, .extent_limit = (int64_t)1 << 31};
         vector_push(e->arena, &e->function->facts, fact);
-        if (i == kernel->scratch.count) { /* behind those of the source: what counts the programs */
-            e->function->ordered = 1 + run->index;
+        if (i >= kernel->scratch.count) { /* behind those of the source: what counts the programs, or of `split_k` */
+            e->function->ordered = entry->ordered ? 1 + run->index : 0;
+            b->plan->split_argument = i == b->plan->entry->first_split ? run->index : b->plan->split_argument;
             continue;
         }
         struct view_value *view = ARENA_NEW(e->arena, struct view_value);
@@ -441,7 +442,6 @@ static void set_knobs(struct ir_function *function, const struct variant_plan *p
     function->persistent = persistent_knob(plan);
     function->raster = knob(plan, "raster");
     function->cluster = knob(plan, "cluster");
-    function->split_k = knob(plan, "split_k");
 }
 
 struct ir_function *body_build(struct variant_plan *plan, struct ir_module *module, const char *name)
@@ -454,7 +454,7 @@ struct ir_function *body_build(struct variant_plan *plan, struct ir_module *modu
     e.target = kernel->front->options->target_name(plan->target);
     e.function = ir_function_create(module, name, kernel->declaration->at);
     e.function->is_kernel = true;
-    e.function->grid_rank = kernel->grid.count;
+    e.function->grid_rank = kernel->grid.count + plan->entry->splits;
     set_knobs(e.function, plan);
     e.function->strict_fp = kernel->front->options->strict_fp;
     e.builder = (struct ir_builder){module, e.function->body, NULL, kernel->declaration->at};
@@ -474,5 +474,7 @@ struct ir_function *body_build(struct variant_plan *plan, struct ir_module *modu
     e.builder.at = kernel->declaration->body->closing_at;
     ir_build(&e.builder, OP_RETURN, 0, NULL, 0, NULL);
     region_forget_abandoned(e.function);
+    if (!e.errors)
+        split_body(&e, plan);
     return e.errors ? NULL : e.function;
 }

@@ -96,6 +96,8 @@ struct entry_plan {
     struct row_sets *sets; /* one a row; of a type: none */
     const char *suffix;    /* "<f16>", for labels */
     struct spec *spec;     /* whose instances are planned now, or NULL */
+    bool splits;           /* a variant has `split_k` of more than 1: its grid and scratch have more */
+    int first_split;       /* the scratch for it, two views */
 };
 
 /* One variant: values of keys, schedule, facts. */
@@ -114,6 +116,8 @@ struct variant_plan {
     uint64_t *among;     /* see knobs_choose */
     struct facts facts;
     const struct kernel_expression **scratch_extents; /* as of struct kernel_variant */
+    const struct kernel_expression **split_extents;   /* those of them that `split_k` needs */
+    int split_argument;                               /* the first of its two arguments */
     const char *label;
     int number;
 };
@@ -135,6 +139,7 @@ bool plan_has_choices(const struct kernel_plan *plan);
 bool kernel_prints(const struct kernel_plan *plan); /* it may come to a `print` */
 /* Fills the entry; false: reported, or no such instance (*dropped). */
 bool entry_build(struct entry_plan *plan, bool *dropped);
+void entry_assign_slots(struct entry_plan *plan);
 /* The rows: types, and keys as constants when `keys` is given, else as what the wrapper knows. */
 void entry_bind_rows(struct elaborator *e, const struct entry_plan *plan, const struct value *keys);
 /* Scope for host expressions: types, names, scalars, views, and keys as constants when `keys` is given. */
@@ -155,5 +160,12 @@ int64_t key_number(struct value v);
 /* Reports what -D and --spec ask of this kernel that cannot be meant. */
 void spec_check(struct kernel_plan *kernel, const struct spec *specs);
 /* Reports when `split_k`, listed at `at`, cannot be done to the kernel. */
-void split_check(struct elaborator *e, const struct ast_declaration *kernel, struct location at);
+void split_check(struct elaborator *e, const struct kernel_plan *kernel, struct location at);
+const struct ast_statement *split_loop(const struct ast_declaration *kernel); /* the loop that it is about, or NULL */
+int split_parts(const struct variant_plan *plan);                             /* 1: nothing is split */
+/* The dimension of the grid and the scratch of an entry that splits; the extents of that scratch, as far as they are
+ * known without the body; what the body becomes, and the other extents.  False: reported. */
+void split_describe(struct entry_plan *plan);
+void split_measure(struct elaborator *e, struct variant_plan *plan, const struct kernel_expression **extent);
+bool split_body(struct elaborator *e, struct variant_plan *plan);
 #endif

@@ -526,27 +526,6 @@ static void check_fixed(struct elaborator *e, const struct ast_declaration *kern
     buffer_free(&text);
 }
 
-/* Partial sums would need memory that no launch has yet, so that a choice of more than one part is refused, whoever
- * makes it; a set alone, from which nothing was chosen, is not. */
-static bool check_split(struct elaborator *e, const struct tuning *tuning, const struct spec *spec,
-                        const struct value *values)
-{
-    int at = find_knob(tuning, "split_k");
-    struct value ignored;
-    if (at < 0 || values[at].kind != VALUE_INTEGER || values[at].integer <= 1)
-        return true;
-    if (spec_value(e->front, spec, "split_k", &ignored))
-        front_report(e, DIAGNOSTIC_E0414, tuning->data[at].at,
-                     "`split_k` = %lld, as asked for on the command line: sums are not split over instances yet, and 1 "
-                     "is the only value",
-                     (long long)values[at].integer);
-    else
-        front_report(e, DIAGNOSTIC_E0912, tuning->data[at].at,
-                     "`split_k` = %lld is chosen here, and sums are not split over instances yet",
-                     (long long)values[at].integer);
-    return false;
-}
-
 bool knobs_choose(struct elaborator *e, const struct ast_declaration *kernel, const struct tuning *tuning,
                   const char *target, const struct spec *spec, struct value *values, uint64_t *among)
 {
@@ -580,5 +559,5 @@ bool knobs_choose(struct elaborator *e, const struct ast_declaration *kernel, co
         hold = search_in_turn(e, kernel, tuning, sets, spec, fixed, values);
     if (hold == 0)
         report_conditions(e, kernel, tuning, sets, fixed, values);
-    return hold == 1 && check_split(e, tuning, spec, values);
+    return hold == 1;
 }

@@ -41,9 +41,9 @@ void scratch_read(struct kernel_plan *plan, const struct ast_clause *clause)
         else if (is_taken(plan, item->name.text))
             diag_report(plan->front->diagnostics, DIAGNOSTIC_E0420, item->at,
                         "`%s` is already the name of a parameter or of other scratch", item->name.text);
-        else if (plan->scratch.count == KERNEL_MOST_SCRATCH - 1)
+        else if (plan->scratch.count == KERNEL_MOST_SCRATCH - 2)
             diag_report(plan->front->diagnostics, DIAGNOSTIC_E0420, item->at,
-                        "a kernel has at most %d views of scratch", KERNEL_MOST_SCRATCH - 1);
+                        "a kernel has at most %d views of scratch", KERNEL_MOST_SCRATCH - 2);
         else
             vector_push(plan->front->arena, &plan->scratch, item);
     }
@@ -134,5 +134,7 @@ bool scratch_measure(struct elaborator *e, struct variant_plan *plan)
     }
     if (kernel->ordered)
         *extent = host_tree(e, value_integer(1, entry->at), IR_I64, NULL);
+    if (plan->entry->splits)
+        split_measure(e, plan, extent);
     return good;
 }

@@ -170,7 +170,7 @@ bool plan_read(struct kernel_plan *plan)
     check_order(plan);
     for (int i = 0; i < plan->tuning.count && !plan->declaration->broken; i++)
         if (strcmp(plan->tuning.data[i].name, "split_k") == 0)
-            split_check(&e, plan->declaration, plan->tuning.data[i].at);
+            split_check(&e, plan, plan->tuning.data[i].at);
     return errors == plan->front->diagnostics->errors;
 }
 
@@ -715,7 +715,7 @@ static bool evaluate_requirements(struct elaborator *e, struct entry_plan *plan,
     return good;
 }
 
-static void assign_slots(struct entry_plan *plan)
+void entry_assign_slots(struct entry_plan *plan)
 {
     int slot = 0;
     for (int i = 0; i < plan->entry->parameters.count; i++) {
@@ -731,7 +731,7 @@ static void assign_slots(struct entry_plan *plan)
     }
     const struct front_options *options = plan->kernel->front->options;
     plan->entry->reports = options->check_asserts || options->check_assumes || kernel_prints(plan->kernel);
-    plan->entry->slots = slot + plan->entry->reports + plan->kernel->grid.count + 1;
+    plan->entry->slots = slot + plan->entry->reports + plan->kernel->grid.count + plan->splits + 1;
 }
 
 bool entry_build(struct entry_plan *plan, bool *dropped)
@@ -773,6 +773,6 @@ bool entry_build(struct entry_plan *plan, bool *dropped)
         vector_push(front->arena, &plan->entry->aliases, kernel->aliases.data[i]);
     for (int i = 0; i < kernel->grid.count; i++)
         vector_push(front->arena, &plan->entry->grid_names, kernel->grid.data[i]->name.text);
-    assign_slots(plan);
+    entry_assign_slots(plan);
     return good && e.errors == 0;
 }

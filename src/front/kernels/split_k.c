@@ -119,26 +119,46 @@ static bool offends(struct search *search, const struct ast_statement *s)
     }
 }
 
-void split_check(struct elaborator *e, const struct ast_declaration *kernel, struct location at)
+/* How many loops of the body can be split, and one of them; `first`: what stands in the way of the first that cannot. */
+static int find_loops(const struct ast_declaration *kernel, int *loops, const struct ast_statement **found,
+                      struct offence *first)
 {
     struct search search = {.body = &kernel->body->body, .loop = -1};
-    struct offence first = {at, NULL};
-    int fitting = 0, loops = 0;
+    int fitting = 0;
     for (int i = 0; i < search.body->count; i++) {
         const struct ast_statement *s = search.body->data[i];
         if (s->kind != STATEMENT_FOR || s->is_static)
             continue;
-        loops++;
+        ++*loops;
         search.loop = i;
-        if (!offends(&search, s->then))
+        if (!offends(&search, s->then)) {
             fitting++;
-        else if (!first.text)
-            first = search.found;
+            *found = s;
+        } else if (!first->text)
+            *first = search.found;
     }
-    if (fitting == 1)
+    return fitting;
+}
+
+const struct ast_statement *split_loop(const struct ast_declaration *kernel)
+{
+    const struct ast_statement *found = NULL;
+    struct offence first = {0};
+    int loops = 0;
+    return find_loops(kernel, &loops, &found, &first) == 1 ? found : NULL;
+}
+
+void split_check(struct elaborator *e, const struct kernel_plan *kernel, struct location at)
+{
+    const struct ast_statement *found;
+    struct offence first = {at, NULL};
+    int loops = 0, fitting = find_loops(kernel->declaration, &loops, &found, &first);
+    bool has_room = kernel->grid.count < IR_MAX_RANK; /* parts are one more dimension */
+    if (fitting == 1 && has_room)
         return;
     const char *why = loops == 0    ? "the body has no `for` of its own"
                       : fitting > 1 ? "more than one loop could be split"
+                      : fitting     ? "its grid has as many dimensions as there can be"
                                     : first.text;
     struct diagnostic *d = front_report(e, DIAGNOSTIC_E0415, fitting ? at : first.at,
                                         "this kernel cannot have `split_k`: %s", why);

@@ -82,19 +82,6 @@ bool alias_clobbers(const struct ir_operation *write, const struct ir_operation 
     return false;
 }
 
-static bool any_orders(const struct ir_block *block)
-{
-    for (const struct ir_operation *op = block->first; op; op = op->next) {
-        bool atomic = ir_op_info[op->opcode].traits & IR_TRAIT_ATOMIC;
-        if (op->opcode == OP_CALL || (atomic && alias_orders(op)))
-            return true;
-        for (int i = 0; i < op->region_count; i++)
-            if (any_orders(op->regions[i]) && !PLANTED(settled_ignores_regions))
-                return true;
-    }
-    return false;
-}
-
 static bool any_writes(const struct ir_block *block, const struct ir_value *memory)
 {
     for (const struct ir_operation *op = block->first; op; op = op->next) {
@@ -121,10 +108,12 @@ static bool orders_so(const struct ir_operation *op, enum side side)
         return true;
     for (int r = 0; r < op->region_count; r++)
         for (const struct ir_operation *inner = op->regions[r]->first; inner; inner = inner->next)
-            if (orders_so(inner, side))
+            if (orders_so(inner, side) && !PLANTED(settled_ignores_regions))
                 return true;
     return false;
 }
+
+bool alias_tells(const struct ir_operation *op) { return orders_so(op, TELLS); }
 
 /* Around the operation, in front of it or behind it: all of a loop is both. */
 static bool comes(const struct ir_operation *op, enum side side, bool in_front)
@@ -164,9 +153,9 @@ bool alias_is_written(const struct ir_function *function, const struct ir_value 
     return any_writes(function->body, memory);
 }
 
-bool alias_is_settled(const struct ir_function *function, const struct ir_value *memory)
+bool alias_is_settled(const struct ir_operation *reader)
 {
-    return !any_orders(function->body) && !any_writes(function->body, memory);
+    return !alias_follows_acquire(reader) && !any_writes(reader->block->function->body, reader->operands[0]);
 }
 
 /* ---- what to say of it ---- */

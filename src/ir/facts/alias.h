@@ -23,8 +23,10 @@ bool alias_precedes_release(const struct ir_operation *operation);
 bool alias_function_waits(const struct ir_function *function);
 /* Whether the function may write these elements. */
 bool alias_is_written(const struct ir_function *function, const struct ir_value *memory);
-/* Whether these elements read the same wherever in the function they are read: nothing writes them, nothing orders. */
-bool alias_is_settled(const struct ir_function *function, const struct ir_value *memory);
+/* Whether the operation reads the same wherever earlier it reads: nothing writes these elements, no acquire comes first. */
+bool alias_is_settled(const struct ir_operation *reader);
+/* Whether a release (or a call) is in the operation: no read in front of it may come behind it. */
+bool alias_tells(const struct ir_operation *operation);
 /* Whether no element of the view has two places in it: an argument, which the wrapper has checked where it is written, or a
  * part of one.  What a program makes of a pointer may have any strides. */
 bool alias_is_one_to_one(const struct ir_value *view);
