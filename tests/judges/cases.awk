@@ -9,7 +9,7 @@
 #         x:$T[$M,$N]~any y:$T[$N] > r:$T[$M,$N]
 #         r[m, :] = x[m, :] + y[:];
 #
-# Names with / between them go together, those with a comma are combined; the tolerance, 0, and the clauses, grid(i: 1),
+# Names with / between them go together, those with a comma are combined; the tolerance, 0, and the clauses, grid(g: 1),
 # may be missing. Then come the tensors as judge.h has them, and the kernel's body. What is wanted is the C function
 # want_add; it sees numbers that were chosen as sizes, m and n.
 BEGIN {
@@ -35,7 +35,7 @@ function block(    part, name, loops, i, at) {
     name = substr(part[1], 1, at - 1)
     loops = substr(part[1], at + 1)
     tolerance = part[2] == "" ? 0 : part[2]
-    clauses = part[3] == "" ? "grid(i: 1)" : part[3]
+    clauses = part[3] == "" ? "grid(g: 1)" : part[3]
     body = ""
     for (i = 3; i <= NF; i++) body = body $i "\n"
     loop_count = loops ~ /[^ ]/ ? split(loops, loop, / *, */) : 0
@@ -75,7 +75,7 @@ function parameter(text, result,    name, type, at) {
     type = toupper(substr(text, index(text, "["), index(text, "]") - index(text, "[") + 1))
     gsub(/,/, ", ", type)
     type = substr(text, at + 1, index(text, "[") - at - 1) type
-    return name ": " (text ~ /[+!]$/ ? "inout " : result ? "out " : "in ") type
+    return name ": " (text ~ /[=!]$/ ? "inout " : result ? "out " : "in ") type
 }
 
 function make(name,    tensors, words, n, i, label, sizes, parameters, arguments, want, kernel, count, result) {

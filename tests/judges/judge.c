@@ -174,7 +174,7 @@ static void read_shape(struct judge_case *c)
         text = read_tensor(c, text);
         struct judge_tensor *t = &c->tensors[c->tensor_count - 1];
         if (result)
-            t->result = true, t->given = false;
+            t->given = t->result, t->result = true;
         any |= t->result;
         result |= strchr(text, '>') && strspn(text, " >") > 1;
     }
@@ -233,7 +233,8 @@ long double judge_exact(const struct judge_case *c, int t, int64_t i)
     if (tensor->type == JUDGE_BOOL)
         return h % 2;
     if (!element_is_float(tensor->type))
-        return tensor->low + h % (uint32_t)(tensor->high - tensor->low);
+        return element_wrap(tensor->type,
+                            element_encode(JUDGE_I64, tensor->low + h % (uint32_t)(tensor->high - tensor->low)));
     if (tensor->type == JUDGE_F64)
         return tensor->low + (tensor->high - tensor->low) * 0x1p-32 * h +
                (tensor->definite && row == column ? (double)tensor->extent[0] : 0);

@@ -3,7 +3,7 @@
 
 results/NAME-kernelbench.json holds {"device", "driver", "commit", "pytorch", "kernelbench", "ours": [...], "peers": [...]}: lines of
 judge --json and of kernelbench/peers.py --json; results/NAME-npbench.json is what npbench/measure writes, and causes.json there
-says of a program why it is slower than its peer, or why there is none."""
+says of a program why it is slower than its peer, or why there is none; results/NAME-core.json has the lines of judge --brief --json."""
 import json, math, re
 from pathlib import Path
 
@@ -78,6 +78,27 @@ def npbench():
         print(f'| {program} | not there | | | | | {causes[program]} |')
 
 
+def core():
+    devices = {}
+    for file in sorted((HERE / 'results').glob('*-core.json')):
+        run = json.loads(file.read_text())
+        devices[run['device']] = run
+    counts = {device: {row['family']: row for row in run['ours']} for device, run in devices.items()}
+    families = [row['family'] for row in next(iter(devices.values()))['ours']]
+    print("\n# What Triton's test_core asks\n")
+    print('Right of how many cases, operation x type x shape; ' +
+          '; '.join(f"{device}: commit {run['commit']}" for device, run in devices.items()) + '.\n')
+    print('| group | ' + ' | '.join(devices) + ' | bytes of the table |\n|---|' + '---|' * (len(devices) + 1))
+    for family in families + ['all']:
+        cells = []
+        for rows in counts.values():
+            asked = list(rows.values()) if family == 'all' else [rows[family]] if family in rows else []
+            cells.append(f"{sum(r['right'] for r in asked)} of {sum(r['cases'] for r in asked)}" if asked else 'not run')
+        tables = [HERE / f'core/{family}.cases'] if family != 'all' else (HERE / 'core').glob('*.cases')
+        print(f"| {family} | {' | '.join(cells)} | {sum(f.stat().st_size for f in tables)} |")
+
+
 if __name__ == '__main__':
     kernelbench()
     npbench()
+    core()

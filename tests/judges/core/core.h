@@ -35,6 +35,34 @@ static inline long double at_index(const struct judge_case *c, int t, const int6
 }
 #define AT(c, t, ...) at_index(c, t, (const int64_t[]){__VA_ARGS__})
 
+/* The elements of input t along a dimension: those that become element `at` of a result without it, or with it; axis
+ * ALL takes all. */
+enum { ALL = 9 };
+struct line {
+    int64_t first, stride, count;
+};
+static inline struct line line_of(const struct judge_case *c, int t, const int64_t *at)
+{
+    const struct judge_tensor *tensor = &c->tensors[t];
+    int axis = (int)judge_size_or(c, "a", 0);
+    bool kept = c->tensors[c->tensor_count - 1].rank == tensor->rank;
+    struct line line = {0, 1, tensor->elements};
+    if (axis == ALL)
+        return line;
+    for (int d = 0, i = 0; d < tensor->rank; d++) {
+        line.first *= tensor->extent[d];
+        if (d == axis)
+            line.count = tensor->extent[d], line.stride = 1, i += kept;
+        else
+            line.first += at[i++], line.stride *= tensor->extent[d];
+    }
+    return line;
+}
+static inline long double line_element(const struct judge_case *c, int t, struct line line, int64_t k)
+{
+    return judge_exact(c, t, line.first + k * line.stride);
+}
+
 static inline struct judge_value exactly(long double value) { return (struct judge_value){value, 0}; }
 
 /* What an operation in the result's type gives that is exact but for one rounding: of f64 it is rounded already, and
@@ -63,7 +91,8 @@ static inline long double greater(long double x, long double y)
     return isnan(x) ? y : isnan(y) ? x : x > y || (x == y && !signbit(x)) ? x : y;
 }
 
-/* A slice of the cases may use no case of an operation. */
+/* A slice of the cases may use no case of an operation, and some elements are the same everywhere. */
+#define UNUSED __attribute__((unused))
 #define WANT(name) \
-    __attribute__((unused)) static struct judge_value want_##name(const struct judge_case *c, const int64_t *at)
+    UNUSED static struct judge_value want_##name(UNUSED const struct judge_case *c, UNUSED const int64_t *at)
 #endif
