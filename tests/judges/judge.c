@@ -170,7 +170,8 @@ static void read_shape(struct judge_case *c)
 {
     const char *text = c->problem->shape;
     bool any = false;
-    for (bool result = false; *text; text += strspn(text, " >")) {
+    bool result = *text == '>';
+    for (text += strspn(text, " >"); *text; text += strspn(text, " >")) {
         text = read_tensor(c, text);
         struct judge_tensor *t = &c->tensors[c->tensor_count - 1];
         if (result)
