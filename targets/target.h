@@ -4,6 +4,7 @@
 #define TILECC_TARGET_H
 #include "base/base.h"
 #include "base/cache.h"
+#include "base/progress.h"
 #include "base/times.h"
 #include "ir/ir.h"
 #include "ir/kernel.h"
@@ -70,6 +71,7 @@ struct target_options {
     const char *host_triple;           /* "x86_64-unknown-linux-gnu" or "aarch64-unknown-linux-gnu" */
     FILE *log;                         /* -v, --dryrun, --resource-usage */
     struct cache *cache;               /* of what was made before; NULL: none */
+    struct progress *progress;         /* counts variants; NULL: nobody looks */
     struct times *times;               /* --time-report, or NULL */
     int prefix_map_count;
     const char *const *prefix_map; /* -ffile-prefix-map=old=new */

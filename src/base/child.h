@@ -26,6 +26,10 @@ bool child_run(const char *const *argv, const char *directory, const void *input
 typedef int worker_function(void *context, int task, struct buffer *out);
 void workers_run(worker_function *work, void *context, int count, int jobs, struct child_limits limits,
                  struct child_result *done);
+/* The same, and says here, not in the worker, which task begins. */
+typedef void worker_notice(void *context, int task);
+void workers_run_noticed(worker_function *work, worker_notice *begins, void *context, int count, int jobs,
+                         struct child_limits limits, struct child_result *done);
 /* Ends us, too, when a worker ended because the machine is too small: with its words and code. */
 void worker_check_machine(const struct child_result *done);
 #endif

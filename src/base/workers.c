@@ -54,6 +54,12 @@ void worker_check_machine(const struct child_result *done)
 void workers_run(worker_function *work, void *context, int count, int jobs, struct child_limits limits,
                  struct child_result *done)
 {
+    workers_run_noticed(work, NULL, context, count, jobs, limits, done);
+}
+
+void workers_run_noticed(worker_function *work, worker_notice *begins, void *context, int count, int jobs,
+                         struct child_limits limits, struct child_result *done)
+{
     if (jobs < 1)
         jobs = 1;
     if (jobs > MOST_WORKERS)
@@ -71,6 +77,8 @@ void workers_run(worker_function *work, void *context, int count, int jobs, stru
             if (running[i].id)
                 continue;
             if (start_task(&running[i], work, context, next, limits, &done[next])) {
+                if (begins)
+                    begins(context, next);
                 next++;
                 active++;
             } else if (active) {

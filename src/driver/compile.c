@@ -94,6 +94,13 @@ static bool names_gpu(const struct options *options)
     return false;
 }
 
+/* Not where other lines come between, of ours or of other commands of a parallel make. */
+static bool shows_progress(const struct options *options)
+{
+    const char *make = getenv("MAKEFLAGS");
+    return !options->json && !options->verbose && !options->resource_usage && !(make && strstr(make, "--jobserver-"));
+}
+
 static void set_up(struct compilation *compilation, const struct options *options, const char *path)
 {
     *compilation = (struct compilation){
@@ -149,6 +156,8 @@ static void set_up(struct compilation *compilation, const struct options *option
                                                   .visibility = options->visibility,
                                                   .host_triple = options->host_triple,
                                                   .log = stderr,
+                                                  .progress = shows_progress(options) ? progress_open(options->arena)
+                                                                                      : NULL,
                                                   .cache = options->dry_run ? NULL : cache_choose(options),
                                                   .times = options->time_report ? times_open() : NULL,
                                                   .prefix_map_count = options->prefix_map.count,

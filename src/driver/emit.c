@@ -246,6 +246,7 @@ static bool make_cubins(struct compilation *compilation)
             ok = make_cubins_for(compilation, target, tasks.count, tasks.data) && ok;
     }
     compilation->stage_time[STAGE_GPU] = report_clock() - begin;
+    progress_clear(compilation->target.progress);
     return ok;
 }
 
@@ -264,6 +265,7 @@ static bool emit_object(struct compilation *compilation)
     struct buffer object = {0};
     bool ok = compilation->options->dry_run || host_object(&compilation->target, compilation->module, &object);
     compilation->stage_time[STAGE_OBJECT] = report_clock() - begin;
+    progress_clear(compilation->target.progress);
     const char *output = compilation->options->output;
     if (ok)
         emit_add(compilation, output ? output : emit_name(compilation, ".o"), object.data, object.size);
@@ -313,6 +315,8 @@ bool emit_outputs(struct compilation *compilation)
                     : 0;
     if (parts > 1)
         return report_parts(compilation, parts, !is_cubin);
+    for (int i = 0; i < compilation->module->entries.count; i++)
+        progress_expect(compilation->target.progress, compilation->module->entries.data[i].variants.count);
     switch (compilation->options->emit) {
     case EMIT_OBJECT: ok = make_cubins(compilation) && emit_object(compilation); break;
     case EMIT_HEADER: ok = emit_header(compilation, output ? output : emit_name(compilation, ".h")); break;

@@ -222,6 +222,20 @@ static int work_on_object(void *context, int part, struct buffer *out)
 
 /* ---- parent ---- */
 
+static void show_part(const struct making *making, int part, bool counts)
+{
+    struct progress *progress = making->functions->options->progress;
+    for (int i = part * making->part_size; i < part_end(making, part); i++) {
+        const struct host_function *function = &making->functions->data[making->numbers[i]];
+        progress_show(progress, function->variant->label ? function->variant->label : function->entry->symbol);
+        if (counts && function->level == 0)
+            progress_pass(progress, 1);
+    }
+}
+
+static void show_bitcode(void *context, int part) { show_part(context, part, true); }
+static void show_object(void *context, int part) { show_part(context, part, false); }
+
 static bool take_part(const struct making *making, int part, struct child_result *result)
 {
     const struct target_options *options = making->functions->options;
@@ -237,20 +251,23 @@ static bool take_part(const struct making *making, int part, struct child_result
 }
 
 /* Of each function that is its own first and was not made before. */
-static bool run_workers(struct host_functions *functions, worker_function *work)
+static bool run_workers(struct host_functions *functions, worker_function *work, worker_notice *show)
 {
     const struct target_options *options = functions->options;
     int count = 0, *numbers = ARENA_ARRAY(options->arena, int, functions->count + 1);
     for (int i = 0; i < functions->count; i++)
         if (functions->data[i].first == i && !find_code(functions, &functions->data[i]))
             numbers[count++] = i;
+        else if (show == show_bitcode && functions->data[i].level == 0)
+            progress_pass(options->progress, 1);
     struct making making = {functions, numbers, count, (count + MOST_PARTS - 1) / MOST_PARTS};
     if (making.part_size < LEAST_FUNCTIONS)
         making.part_size = LEAST_FUNCTIONS;
     int parts = (count + making.part_size - 1) / making.part_size;
     struct child_result *results = ARENA_ARRAY(options->arena, struct child_result, parts + 1);
     bool good = true;
-    workers_run(work, &making, parts, options->jobs, (struct child_limits){.seconds = WORKER_SECONDS}, results);
+    workers_run_noticed(work, show, &making, parts, options->jobs, (struct child_limits){.seconds = WORKER_SECONDS},
+                        results);
     for (int i = 0; i < parts; i++)
         good = take_part(&making, i, &results[i]) && good;
     return good;
@@ -304,11 +321,11 @@ static void name_objects(struct host_functions *functions)
 bool host_make_functions(struct host_functions *functions)
 {
     bool shares = functions->options->share_code;
-    if (!run_workers(functions, work_on_bitcode))
+    if (!run_workers(functions, work_on_bitcode, show_bitcode))
         return false;
     if (shares)
         find_same_code(functions);
-    if (!run_workers(functions, work_on_object))
+    if (!run_workers(functions, work_on_object, show_object))
         return false;
     if (shares) {
         find_same_code(functions);

@@ -127,6 +127,11 @@ static int make_ptx(const struct target_options *given, const struct kernel_vari
     return DONE;
 }
 
+static const char *label_of(const struct kernel_variant *variant)
+{
+    return variant->label ? variant->label : variant->function->name;
+}
+
 /* The user's own `maxnreg`. */
 static bool asks_for_registers(const struct kernel_variant *variant)
 {
@@ -352,7 +357,7 @@ static bool report_failure(const struct target_options *options, const struct nv
                            const struct child_result *result)
 {
     struct location at = task->variant->function->at;
-    const char *name = task->variant->label ? task->variant->label : task->variant->function->name;
+    const char *name = label_of(task->variant);
     worker_check_machine(result);
     if (result->exit_code == USER_ERROR) {
         relay_messages(options, task, result->errors.data);
@@ -395,7 +400,7 @@ static const char *find_excess(const struct target_options *options, const struc
 static void relay_warnings(const struct target_options *options, const struct nvptx_task *task, const char *notes,
                            size_t size)
 {
-    const char *name = task->variant->label ? task->variant->label : task->variant->function->name;
+    const char *name = label_of(task->variant);
     for (const char *line = notes, *end = notes + size, *next; line < end; line = next) {
         const char *newline = memchr(line, '\n', (size_t)(end - line));
         next = newline ? newline + 1 : end;
@@ -416,7 +421,7 @@ static void read_spills(const struct target_options *options, const struct nvptx
                         size_t size)
 {
     struct kernel_variant *variant = task->variant;
-    const char *name = variant->label ? variant->label : variant->function->name;
+    const char *name = label_of(variant);
     struct ptxas_usage usage = ptxas_read_usage(arena_substring(options->arena, notes, size));
     if (usage.frame < 0)
         return;
@@ -507,7 +512,7 @@ static bool take_reply(const struct target_options *options, struct kernel_modul
     if (first == variant)
         vector_push(options->arena, &module->images, image);
     read_spills(options, task, notes, rest);
-    const char *name = variant->label ? variant->label : variant->function->name;
+    const char *name = label_of(variant);
     variant->gpu.summary = nvptx_summary(options->arena, variant->function, &variant->gpu);
     diag_report(options->diagnostics, DIAGNOSTIC_R2003, variant->function->at, "instance: %s: %s", name,
                 variant->gpu.summary);
@@ -537,8 +542,22 @@ static bool is_sent(const struct child_result *done)
     return done->exit_code == DONE && !done->signal && !done->timed_out && !done->output_too_large;
 }
 
+static void show_text(void *context, int number)
+{
+    const struct job *job = context;
+    progress_show(job->options->progress, label_of(job->tasks[job->numbers[number]].variant));
+}
+
+static void show_cubin(void *context, int number)
+{
+    const struct job *job = context;
+    show_text(context, number);
+    progress_pass(job->options->progress, 1);
+}
+
 /* Runs a worker for each task that needs one; done[] is by task. */
-static void run_workers(struct job *job, worker_function *work, const bool *needs, struct child_result *done)
+static void run_workers(struct job *job, worker_function *work, worker_notice *show, const bool *needs,
+                        struct child_result *done)
 {
     const struct target_options *options = job->options;
     int count = 0, *numbers = ARENA_ARRAY(options->arena, int, job->count);
@@ -548,7 +567,7 @@ static void run_workers(struct job *job, worker_function *work, const bool *need
     struct child_result *results = ARENA_ARRAY(options->arena, struct child_result, count);
     struct child_limits limits = {.seconds = worker_seconds(options), .output_bytes = 2 * cubin_limit};
     job->numbers = numbers;
-    workers_run(work, job, count, options->jobs, limits, results);
+    workers_run_noticed(work, show, job, count, options->jobs, limits, results);
     for (int i = 0; i < count; i++)
         done[numbers[i]] = results[i];
 }
@@ -564,7 +583,7 @@ static bool run_text_workers(struct job *job, const bool *needs)
     if (!any)
         return true;
     register_llvm(options);
-    run_workers(job, work_on_text, needs, done);
+    run_workers(job, work_on_text, show_text, needs, done);
     for (int i = 0; i < job->count; i++) {
         struct text *text = &job->texts[i];
         if (!needs[i])
@@ -603,7 +622,9 @@ static bool make_cubins(struct job *job, const int *first, struct child_result *
     }
     if (!run_text_workers(job, lacks_text))
         return false;
-    run_workers(job, work_on_cubin, needs, done);
+    for (int i = 0; i < job->count; i++)
+        progress_pass(job->options->progress, !needs[i]);
+    run_workers(job, work_on_cubin, show_cubin, needs, done);
     return true;
 }
 
