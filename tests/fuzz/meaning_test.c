@@ -95,14 +95,30 @@ static void check_facts(const struct meaning *m, const struct ir_function *funct
     }
 }
 
+enum { REPORT_ROOM = 1 << 16 };
+
+/* What prints and failing assertions write to; a report that is full changes nothing else. */
+static int add_report(struct arena *arena, int count, int memories, struct interp_memory *memory,
+                      struct interp_argument *argument)
+{
+    int words = KERNEL_REPORT_RECORDS + REPORT_ROOM;
+    uint64_t *report = ARENA_ARRAY(arena, uint64_t, words);
+    report[KERNEL_REPORT_ROOM] = REPORT_ROOM;
+    memory[memories] = (struct interp_memory){.data = report, .size = sizeof *report * (size_t)words, .name = "report"};
+    argument[count] = (struct interp_argument){.bits = (uint64_t)(uintptr_t)report};
+    return count + 1;
+}
+
 /* `after` is what the run leaves. */
 static void check_variant(const struct meaning *m, const struct meaning *after, const struct host_call *call,
                           const struct kernel_variant *variant, struct arena *arena, struct buffer *problem)
 {
-    struct interp_memory memories[MEANING_INPUTS + 1];
-    struct interp_argument arguments[MEANING_INPUTS + 5] = {0};
-    struct interp_options options = {
-        .memory_count = m->inputs + 1, .memories = memories, .grid = {1, 1}, .step_limit = 10000000};
+    struct interp_memory memories[MEANING_INPUTS + 2];
+    struct interp_argument arguments[MEANING_INPUTS + 6] = {0};
+    struct interp_options options = {.memory_count = m->inputs + 1 + call->entry->reports,
+                                     .memories = memories,
+                                     .grid = {1, 1},
+                                     .step_limit = 10000000};
     struct interp_problem trouble;
     int count = 0;
     for (int i = 0; i < call->entry->parameters.count; i++) {
@@ -119,6 +135,8 @@ static void check_variant(const struct meaning *m, const struct meaning *after, 
         memcpy(argument->extent, m->arguments[i].extent, sizeof m->arguments[i].extent);
         memcpy(argument->stride, m->arguments[i].stride, sizeof m->arguments[i].stride);
     }
+    if (call->entry->reports)
+        count = add_report(arena, count, m->inputs + 1, memories, arguments);
     if (!interp_run(variant->function, count, arguments, &options, NULL, &trouble)) {
         buffer_printf(problem, "%d:%d: %s", trouble.at.line, trouble.at.column, trouble.text);
         return;

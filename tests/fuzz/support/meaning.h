@@ -7,7 +7,7 @@
 #include "generate.h"
 
 enum {
-    MEANING_ELEMENTS = 32, /* of a tile */
+    MEANING_ELEMENTS = 64, /* of a tile */
     MEANING_RANK = 3,
     MEANING_SLOTS = 400,
     MEANING_VIEWS = 24,
@@ -71,7 +71,25 @@ enum meaning_kind {
     MEANING_ARGUMENT_OF_LEAST,
     MEANING_FOLD /* reduce(x, f) */,
     MEANING_PRODUCT /* @ */,
-    MEANING_BITCAST
+    MEANING_BITCAST,
+    MEANING_FLIP, /* from here to MEANING_SCALED: meaning_move.c */
+    MEANING_CAT,
+    MEANING_GATHER,
+    MEANING_JOIN,
+    MEANING_SPLIT /* split(x)[0] */,
+    MEANING_INTERLEAVE,
+    MEANING_SORT,
+    MEANING_SORT_BESIDE /* sort((x, y))[1] */,
+    MEANING_ARGSORT,
+    MEANING_TOPK /* topk(x, n)[0], or [1] */,
+    MEANING_CUMSUM,
+    MEANING_CUMPROD,
+    MEANING_CUMMIN,
+    MEANING_CUMMAX,
+    MEANING_SCAN /* scan(x, f) */,
+    MEANING_HISTOGRAM,
+    MEANING_SCALED /* dot_scaled */,
+    MEANING_SAME /* of two structs */
 };
 enum meaning_place_kind { PLACE_AT, PLACE_PART, PLACE_ALL, PLACE_GATHER };
 struct meaning_node;
@@ -80,6 +98,12 @@ struct meaning_place {
     enum meaning_place_kind kind[2];
     struct meaning_node *index[2];
     int size[2];
+};
+enum { MEANING_MEMBERS = 3 };
+struct meaning_struct {
+    const char *name;
+    int count;
+    enum ir_element element[MEANING_MEMBERS];
 };
 struct meaning_node {
     enum meaning_kind kind;
@@ -94,9 +118,14 @@ struct meaning_node {
     int slot;                 /* VARIABLE */
     int axis;                 /* -1: all; of extents and strides, too */
     bool propagates;          /* MIN and its kin: NaN */
+    bool backward, exclusive; /* of sorts the largest first, of scans from the end; each without itself */
+    int which;                /* of a tuple that a call gives */
     int order[MEANING_RANK];  /* PERMUTE; PART: -2 a new extent, -1 all, else which element */
     struct meaning_function *function;
     struct meaning_place *place;
+    const struct meaning_struct *structure; /* SAME: of `name` in its slot and of another */
+    const char *other_name;
+    int second;
 };
 
 enum meaning_statement_kind {
@@ -118,6 +147,10 @@ enum meaning_statement_kind {
     MEANING_RETURN,
     MEANING_BLOCK,
     MEANING_TAKE_APART /* let a, b = f(x) */,
+    MEANING_STRUCT /* var p = t(e, f), members in slots behind each other */,
+    MEANING_STRUCT_COPY /* p = q; or p = c ? q : r; */,
+    MEANING_PRINT,
+    MEANING_ASSERT,
     MEANING_SUBVIEW,
     MEANING_TURN_VIEW
 };
@@ -135,6 +168,10 @@ struct meaning_statement {
     struct meaning_place *place;
     int64_t step; /* FOR */
     bool multiplies;
+    const struct meaning_struct *structure;
+    const char *third_name; /* STRUCT_COPY: another that it may be */
+    int third;
+    bool passed;                           /* STRUCT_COPY: through a function */
     int parent;                            /* SUBVIEW: of which view */
     enum meaning_place_kind kinds[2];      /* and for each dimension AT with value[0], or PART */
     struct meaning_node *low[2], *high[2]; /* NULL: not written */
@@ -173,6 +210,7 @@ struct meaning {
     struct arena *arena;
     struct random random;
     VECTOR(struct meaning_constant) constants;
+    VECTOR(struct meaning_struct *) structs;
     VECTOR(struct meaning_function *) functions;
     int view_count, slot_count, scalar_count;
     struct meaning_view views[MEANING_VIEWS];

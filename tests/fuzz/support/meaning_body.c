@@ -10,7 +10,7 @@ static const struct meaning_shape scalar;
 static int below(struct maker *k, int limit) { return random_below(k->random, limit); }
 static bool chance(struct maker *k, int percent) { return random_chance(k->random, percent); }
 
-static struct meaning_statement *add(struct maker *k, struct meaning_body *body, enum meaning_statement_kind kind)
+struct meaning_statement *meaning_add(struct maker *k, struct meaning_body *body, enum meaning_statement_kind kind)
 {
     struct meaning_statement *s = ARENA_NEW(k->arena, struct meaning_statement);
     *s = (struct meaning_statement){.kind = kind, .step = 1};
@@ -55,7 +55,7 @@ static void make_declaration(struct maker *k, struct meaning_body *body)
     struct meaning_shape shape = any_shape(k);
     struct meaning_node *value = meaning_make_expression(k, element, shape, 0);
     bool assignable = chance(k, 50);
-    struct meaning_statement *s = add(k, body, assignable ? MEANING_VAR : MEANING_LET);
+    struct meaning_statement *s = meaning_add(k, body, assignable ? MEANING_VAR : MEANING_LET);
     /* a name for something known when compiling takes its type from what it meets, too */
     s->typed = value->constant || chance(k, 20);
     s->element = element;
@@ -94,7 +94,7 @@ static void make_assignment(struct maker *k, struct meaning_body *body)
     bool updates = v->element != IR_BOOL && chance(k, 50);
     struct meaning_node *target = meaning_make_variable(k, v);
     struct meaning_node *value = meaning_make_expression(k, v->element, v->shape, 1);
-    struct meaning_statement *s = add(k, body, updates ? MEANING_UPDATE : MEANING_ASSIGN);
+    struct meaning_statement *s = meaning_add(k, body, updates ? MEANING_UPDATE : MEANING_ASSIGN);
     s->name = v->name;
     s->slot = v->slot;
     s->value[0] = value;
@@ -123,11 +123,11 @@ static void make_store(struct maker *k, struct meaning_body *body)
     struct meaning_node *value = meaning_make_expression(k, view->element, shape, 0);
     bool updates = chance(k, 50), masked = chance(k, 25),
          atomic = updates && !ir_is_float(view->element) && ir_element_info[view->element].bits >= 32 && chance(k, 25);
-    struct meaning_statement *s = add(k, body,
-                                      atomic    ? MEANING_ATOMIC
-                                      : masked  ? MEANING_STORE_MASKED
-                                      : updates ? MEANING_STORE_UPDATE
-                                                : MEANING_STORE);
+    struct meaning_statement *s = meaning_add(k, body,
+                                              atomic    ? MEANING_ATOMIC
+                                              : masked  ? MEANING_STORE_MASKED
+                                              : updates ? MEANING_STORE_UPDATE
+                                                        : MEANING_STORE);
     s->place = place;
     s->value[0] = value;
     if (masked)
@@ -146,7 +146,7 @@ static void make_store(struct maker *k, struct meaning_body *body)
 static void make_branch(struct maker *k, struct meaning_body *body)
 {
     struct meaning_node *value = meaning_make_expression(k, IR_BOOL, scalar, 1);
-    struct meaning_statement *s = add(k, body, MEANING_IF);
+    struct meaning_statement *s = meaning_add(k, body, MEANING_IF);
     s->value[0] = value;
     for (int v = 0; v < k->scope.view_count && !k->in_function && !k->host; v++)
         if (k->m->views[k->scope.views[v]].optional && chance(k, 50)) {
@@ -162,16 +162,16 @@ static void make_branch(struct maker *k, struct meaning_body *body)
 static void make_leaving(struct maker *k, struct meaning_body *body)
 {
     struct meaning_node *value = meaning_make_expression(k, IR_BOOL, scalar, 2);
-    struct meaning_statement *s = add(k, body, MEANING_IF);
+    struct meaning_statement *s = meaning_add(k, body, MEANING_IF);
     int dice = below(k, 10);
     s->value[0] = value;
-    if (chance(k, 30))
-        make_body(k, &s->body, 1);
+    if (chance(k, 30)) /* what it names is gone before it leaves */
+        make_body(k, &meaning_add(k, &s->body, MEANING_BLOCK)->body, 1);
     if (k->in_loop && dice < 8) {
-        add(k, &s->body, dice < 4 ? MEANING_BREAK : MEANING_CONTINUE);
+        meaning_add(k, &s->body, dice < 4 ? MEANING_BREAK : MEANING_CONTINUE);
         return;
     }
-    struct meaning_statement *leaving = add(k, &s->body, MEANING_RETURN);
+    struct meaning_statement *leaving = meaning_add(k, &s->body, MEANING_RETURN);
     for (int i = 0; k->function && i < k->function->results; i++)
         leaving->value[i] = meaning_make_expression(k, k->function->result[i], scalar, 2);
 }
@@ -183,7 +183,7 @@ static void make_loop(struct maker *k, struct meaning_body *body)
     struct meaning_scope *saved = ARENA_NEW(k->arena, struct meaning_scope);
     *saved = k->scope;
     if (chance(k, 25)) { /* while */
-        struct meaning_statement *count = add(k, body, MEANING_VAR);
+        struct meaning_statement *count = meaning_add(k, body, MEANING_VAR);
         count->value[0] = meaning_make_number(k, below(k, 5));
         count->element = IR_I64;
         count->typed = true;
@@ -197,9 +197,9 @@ static void make_loop(struct maker *k, struct meaning_body *body)
         if (chance(k, 40))
             more = meaning_make_node(k, MEANING_AND, IR_BOOL, scalar, more,
                                      meaning_make_expression(k, IR_BOOL, scalar, 2), NULL);
-        struct meaning_statement *s = add(k, body, MEANING_WHILE);
+        struct meaning_statement *s = meaning_add(k, body, MEANING_WHILE);
         s->value[0] = more;
-        struct meaning_statement *down = add(k, &s->body, MEANING_UPDATE);
+        struct meaning_statement *down = meaning_add(k, &s->body, MEANING_UPDATE);
         down->name = left.name;
         down->slot = left.slot;
         down->value[0] = meaning_make_number(k, 1);
@@ -220,7 +220,7 @@ static void make_loop(struct maker *k, struct meaning_body *body)
                                         : meaning_make_small(k, low, high);
     if (multiplies && from->kind != MEANING_LITERAL)
         from = meaning_make_number(k, 1);
-    struct meaning_statement *s = add(k, body, is_static ? MEANING_STATIC_FOR : MEANING_FOR);
+    struct meaning_statement *s = meaning_add(k, body, is_static ? MEANING_STATIC_FOR : MEANING_FOR);
     s->value[0] = from;
     s->value[1] = to;
     s->step = step;
@@ -251,7 +251,8 @@ static void make_subview(struct maker *k, struct meaning_body *body)
     struct meaning_view *from = &k->m->views[parent];
     if (from->optional)
         return;
-    struct meaning_statement *s = add(k, body, from->rank == 2 && chance(k, 30) ? MEANING_TURN_VIEW : MEANING_SUBVIEW);
+    struct meaning_statement *s = meaning_add(k, body,
+                                              from->rank == 2 && chance(k, 30) ? MEANING_TURN_VIEW : MEANING_SUBVIEW);
     s->parent = parent;
     s->step = below(k, 2);
     int dropped = s->kind == MEANING_SUBVIEW && from->rank == 2 && chance(k, 40) ? below(k, 2) : -1;
@@ -285,7 +286,7 @@ static void take_apart(struct maker *k, struct meaning_body *body)
         for (int p = 0; p < f->parameters; p++)
             node->operand[p] = f->constant[p] ? meaning_make_number(k, below(k, 9))
                                               : meaning_make_expression(k, f->element[p], scalar, 1);
-        struct meaning_statement *s = add(k, body, MEANING_TAKE_APART);
+        struct meaning_statement *s = meaning_add(k, body, MEANING_TAKE_APART);
         s->value[0] = node;
         struct meaning_variable first = *declare(k, f->result[0], scalar, false),
                                 second = *declare(k, f->result[1], scalar, false);
@@ -308,7 +309,7 @@ static void make_statement(struct maker *k, struct meaning_body *body)
     } else if (dice < 30 && nests && k->depth > 0) {
         make_leaving(k, body);
     } else if (dice < 34 && nests) {
-        struct meaning_statement *s = add(k, body, MEANING_BLOCK);
+        struct meaning_statement *s = meaning_add(k, body, MEANING_BLOCK);
         make_body(k, &s->body, random_between(k->random, 1, 3));
     } else if (dice < 50 && k->memory && !k->in_function) {
         make_store(k, body);
@@ -316,6 +317,12 @@ static void make_statement(struct maker *k, struct meaning_body *body)
         make_subview(k, body);
     } else if (dice < 60) {
         take_apart(k, body);
+    } else if (dice < 63) {
+        meaning_declare_struct(k, body);
+    } else if (dice < 65) {
+        meaning_copy_struct(k, body);
+    } else if (dice < 67) {
+        meaning_say(k, body);
     } else if (dice < 80) {
         make_assignment(k, body);
     } else {
@@ -377,7 +384,7 @@ static void make_function(struct maker *k)
     }
     for (int i = random_below(k->random, 4); i > 0; i--)
         make_statement(k, &f->body);
-    struct meaning_statement *last = add(k, &f->body, MEANING_RETURN);
+    struct meaning_statement *last = meaning_add(k, &f->body, MEANING_RETURN);
     for (int i = 0; i < f->results; i++)
         last->value[i] = meaning_make_expression(k, f->result[i], scalar, 1);
     vector_push(k->arena, &k->m->functions, f);
@@ -542,7 +549,7 @@ static void store_all(struct maker *k)
         return;
     if (view->element != IR_I64)
         all = meaning_make_node(k, MEANING_CONVERT, view->element, scalar, all, NULL, NULL);
-    struct meaning_statement *s = add(k, &k->m->body, MEANING_STORE_UPDATE);
+    struct meaning_statement *s = meaning_add(k, &k->m->body, MEANING_STORE_UPDATE);
     s->place = ARENA_NEW(k->arena, struct meaning_place);
     *s->place = (struct meaning_place){.view = number, .rank = view->rank};
     for (int d = 0; d < view->rank; d++)
@@ -567,7 +574,9 @@ void meaning_make(struct meaning *m, struct arena *arena, uint64_t seed, bool fo
         make_argument(k, i, i == m->inputs);
     struct meaning_scope *views = ARENA_NEW(arena, struct meaning_scope);
     *views = k->scope;
+    k->for_code = for_code;
     make_constants(k);
+    meaning_make_structs(k);
     for (int i = random_below(k->random, 5); i > 0; i--)
         make_function(k);
     k->scope = *views;

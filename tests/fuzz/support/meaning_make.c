@@ -164,7 +164,8 @@ static struct meaning_node *pair(struct maker *k, enum meaning_kind kind, enum i
 static struct meaning_node *shift(struct maker *k, enum ir_element element, struct meaning_shape shape, int depth)
 {
     struct meaning_node *a = meaning_make_expression(k, element, shape, depth + 1), *by = NULL;
-    if (a->constant && !k->host) /* a number without a type could become too large for any */
+    bool chosen = a->kind == MEANING_CHOOSE && a->operand[0]->constant;
+    if ((a->constant || chosen) && !k->host) /* a number without a type could become too large for any */
         a = meaning_make_node(k, MEANING_CONVERT, element, shape, a, NULL, NULL);
     enum ir_element narrow = k->palette[below(k, 4)];
     if (ir_is_float(narrow) || ir_element_info[narrow].bits > ir_element_info[element].bits)
@@ -219,6 +220,8 @@ static struct meaning_node *condition(struct maker *k, struct meaning_shape shap
     static const char *const signs[] = {"==", "!=", "<", "<=", ">", ">="};
     int dice = below(k, 20);
     struct meaning_node *node = k->host && dice < 4 ? host_comparison(k) : NULL;
+    if (!k->host && shape.rank == 0 && dice == 19 && (node = meaning_make_same(k)))
+        return node;
     if (node) {
         strcpy(node->sign, signs[below(k, 6)]);
         return node;
@@ -543,7 +546,9 @@ static struct meaning_node *product(struct maker *k, struct meaning_shape shape,
 static struct meaning_node *tile_shape(struct maker *k, enum ir_element element, struct meaning_shape shape, int depth)
 {
     struct meaning_node *node = NULL;
-    int dice = below(k, 12);
+    int dice = below(k, 18);
+    if (dice >= 12)
+        return meaning_make_move(k, element, shape, depth);
     if (dice < 2)
         return reshaped(k, element, shape, depth);
     if (dice < 5 && shape.rank > 1)

@@ -9,6 +9,9 @@ struct meaning_variable {
     enum ir_element element;
     struct meaning_shape shape;
     bool assignable, constant, hidden;
+    const struct meaning_struct *structure; /* it is a member of one, and this one is its number `member` */
+    int member;
+    const char *whole; /* name of that struct */
 };
 struct meaning_scope {
     int variable_count, view_count;
@@ -28,6 +31,7 @@ struct maker {
     bool in_loop;     /* `break` may stand here */
     int names;
     int reads; /* that the current one is an index of */
+    bool for_code;
 };
 struct meaning_node *meaning_make_expression(struct maker *k, enum ir_element element, struct meaning_shape shape,
                                              int depth);
@@ -47,4 +51,13 @@ enum ir_element meaning_sum_element(enum ir_element element);
 const char *meaning_make_name(struct maker *k, const char *prefix);
 /* What can stand where it is stretched to this shape. */
 struct meaning_shape meaning_make_part_shape(struct maker *k, struct meaning_shape shape);
+/* What moves elements along an axis, sorts, counts and scans: meaning_move.c; NULL where nothing fits. */
+struct meaning_node *meaning_make_move(struct maker *k, enum ir_element element, struct meaning_shape shape, int depth);
+/* Structs, prints and assertions: meaning_struct.c; nothing where none fits. */
+void meaning_make_structs(struct maker *k);
+void meaning_declare_struct(struct maker *k, struct meaning_body *body);
+void meaning_copy_struct(struct maker *k, struct meaning_body *body);
+void meaning_say(struct maker *k, struct meaning_body *body);
+struct meaning_node *meaning_make_same(struct maker *k);
+struct meaning_statement *meaning_add(struct maker *k, struct meaning_body *body, enum meaning_statement_kind kind);
 #endif

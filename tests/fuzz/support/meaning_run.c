@@ -1,6 +1,6 @@
 /* What a source means (see meaning.h): a walk over its tree, one element after the other, from the rules of
  * man/tile.7 and man/tile-library.7. */
-#include "meaning.h"
+#include "meaning_run.h"
 
 #include <math.h>
 #include <string.h>
@@ -91,8 +91,8 @@ static int64_t shifted(struct runner *r, enum ir_element element, bool left, int
     return far ? (a < 0 ? -1 : 0) : a >> by;
 }
 
-static union meaning_cell binary(struct runner *r, enum ir_element element, const char *sign, union meaning_cell a,
-                                 union meaning_cell b)
+union meaning_cell meaning_binary(struct runner *r, enum ir_element element, const char *sign, union meaning_cell a,
+                                  union meaning_cell b)
 {
     union meaning_cell c = {0};
     bool is_signed = ir_is_signed(element);
@@ -122,8 +122,7 @@ static union meaning_cell binary(struct runner *r, enum ir_element element, cons
     return meaning_fit(element, c);
 }
 
-/* -1, 0, 1; 2: one of them is NaN. */
-static int order(enum ir_element element, union meaning_cell a, union meaning_cell b)
+int meaning_order(enum ir_element element, union meaning_cell a, union meaning_cell b)
 {
     if (ir_is_float(element))
         return a.real < b.real ? -1 : a.real > b.real ? 1 : a.real == b.real ? 0 : 2;
@@ -134,7 +133,7 @@ static int order(enum ir_element element, union meaning_cell a, union meaning_ce
 
 static bool compared(enum ir_element element, const char *sign, union meaning_cell a, union meaning_cell b)
 {
-    int is = order(element, a, b);
+    int is = meaning_order(element, a, b);
     bool or_equal = sign[1] == '=';
     switch (*sign) {
     case '=': return is == 0;
@@ -144,10 +143,10 @@ static bool compared(enum ir_element element, const char *sign, union meaning_ce
     }
 }
 
-static union meaning_cell least_or_most(const struct meaning_node *node, bool most, union meaning_cell a,
-                                        union meaning_cell b)
+union meaning_cell meaning_least_or_most(const struct meaning_node *node, bool most, union meaning_cell a,
+                                         union meaning_cell b)
 {
-    int is = order(node->element, a, b);
+    int is = meaning_order(node->element, a, b);
     if (is == 2)
         return isnan(a.real) == node->propagates ? a : b;
     if (is == 0 && ir_is_float(node->element)) /* -0 is under 0 */
@@ -326,14 +325,15 @@ static void reduce(struct runner *r, const struct meaning_node *node, const stru
             for (int n = 1; n < along; n++) {
                 union meaning_cell next = from->at[(i * along + n) * inner + k];
                 switch (node->kind) {
-                case MEANING_SUM: value = binary(r, node->element, "+", value, next); break;
-                case MEANING_LEAST: value = least_or_most(node, false, value, next); break;
-                case MEANING_MOST: value = least_or_most(node, true, value, next); break;
+                case MEANING_SUM: value = meaning_binary(r, node->element, "+", value, next); break;
+                case MEANING_LEAST: value = meaning_least_or_most(node, false, value, next); break;
+                case MEANING_MOST: value = meaning_least_or_most(node, true, value, next); break;
                 case MEANING_ANY: value.integer |= next.integer; break;
                 case MEANING_ALL: value.integer &= next.integer; break;
                 case MEANING_ARGUMENT_OF_LEAST:
                 case MEANING_ARGUMENT_OF_MOST:
-                    if (order(source->element, next, value) == (node->kind == MEANING_ARGUMENT_OF_MOST ? 1 : -1)) {
+                    if (meaning_order(source->element, next, value) ==
+                        (node->kind == MEANING_ARGUMENT_OF_MOST ? 1 : -1)) {
                         value = next;
                         best = n;
                     }
@@ -341,7 +341,7 @@ static void reduce(struct runner *r, const struct meaning_node *node, const stru
                 default:
                     value = node->sign[0] == 'l'   ? value
                             : node->sign[0] == 'r' ? next
-                                                   : binary(r, node->element, node->sign, value, next);
+                                                   : meaning_binary(r, node->element, node->sign, value, next);
                 }
             }
             out->at[i * inner + k] = value;
@@ -393,7 +393,8 @@ static void multiply(struct runner *r, const struct meaning_node *node, const st
     for (int i = 0; i < meaning_elements(node->shape); i++) {
         union meaning_cell sum = {0};
         for (int k = 0; k < inner; k++)
-            sum = binary(r, IR_I32, "+", sum, binary(r, IR_I32, "*", a->at[i / n * inner + k], b->at[k * n + i % n]));
+            sum = meaning_binary(r, IR_I32, "+", sum,
+                                 meaning_binary(r, IR_I32, "*", a->at[i / n * inner + k], b->at[k * n + i % n]));
         out->at[i] = sum;
     }
 }
@@ -436,7 +437,7 @@ static union meaning_cell one_element(struct runner *r, const struct meaning_nod
         break;
     case MEANING_TURN: out.integer = ~a.integer; break;
     case MEANING_NOT: out.integer = !a.integer; break;
-    case MEANING_BINARY: return binary(r, element, node->sign, a, b);
+    case MEANING_BINARY: return meaning_binary(r, element, node->sign, a, b);
     case MEANING_COMPARE: out.integer = compared(from, node->sign, a, b); break;
     case MEANING_AND: out.integer = a.integer & b.integer; break;
     case MEANING_OR: out.integer = a.integer | b.integer; break;
@@ -445,9 +446,9 @@ static union meaning_cell one_element(struct runner *r, const struct meaning_nod
     case MEANING_WIDEN: return converted(from, element, a, false);
     case MEANING_SATURATE: return converted(from, element, a, true);
     case MEANING_BITCAST: return bits_as(from, element, a);
-    case MEANING_MIN: return least_or_most(node, false, a, b);
-    case MEANING_MAX: return least_or_most(node, true, a, b);
-    case MEANING_CLAMP: return least_or_most(node, false, least_or_most(node, true, a, b), c);
+    case MEANING_MIN: return meaning_least_or_most(node, false, a, b);
+    case MEANING_MAX: return meaning_least_or_most(node, true, a, b);
+    case MEANING_CLAMP: return meaning_least_or_most(node, false, meaning_least_or_most(node, true, a, b), c);
     case MEANING_ABS:
         if (ir_is_float(element))
             out.real = fabs(a.real);
@@ -495,6 +496,14 @@ static bool evaluate_whole(struct runner *r, const struct meaning_node *node, st
             evaluate(r, node->operand[1], out);
         return true;
     case MEANING_CALL: call(r, node, out, NULL); return true;
+    case MEANING_SAME: {
+        bool same = true;
+        for (int m = 0; m < node->structure->count; m++)
+            same = same && meaning_order(node->structure->element[m], r->slot[node->slot + m].at[0],
+                                         r->slot[node->second + m].at[0]) == 0;
+        out->at[0].integer = same == (node->sign[0] == '=');
+        return true;
+    }
     case MEANING_READ:
     case MEANING_LOAD:
     case MEANING_INSIDE: read_place(r, node, out); return true;
@@ -536,12 +545,16 @@ static bool evaluate_whole(struct runner *r, const struct meaning_node *node, st
 
 static void evaluate(struct runner *r, const struct meaning_node *node, struct meaning_tile *out)
 {
-    struct meaning_tile operand[3];
+    struct meaning_tile operand[MEANING_OPERANDS];
     memset(operand, 0, sizeof operand);
     if (r->steps++ > MOST_STEPS || evaluate_whole(r, node, out))
         return;
-    for (int i = 0; i < 3 && node->operand[i]; i++)
+    for (int i = 0; i < MEANING_OPERANDS && node->operand[i]; i++)
         evaluate(r, node->operand[i], &operand[i]);
+    if (node->kind >= MEANING_FLIP && node->kind <= MEANING_SCALED) {
+        meaning_run_move(r, node, operand, out);
+        return;
+    }
     for (int e = 0; e < meaning_elements(node->shape); e++) {
         union meaning_cell x[3] = {0};
         for (int i = 0; i < 3 && node->operand[i]; i++)
@@ -569,8 +582,8 @@ static void write_place(struct runner *r, const struct meaning_statement *s)
         union meaning_cell new = value.at[stretched(spots.shape, s->value[0]->shape, i)];
         r->arguments[r->view[s->place->view].array].cell[spots.at[i]] = s->kind == MEANING_STORE_UPDATE ||
                                                                                 s->kind == MEANING_ATOMIC
-                                                                            ? binary(r, view->element, s->sign,
-                                                                                     before.at[i], new)
+                                                                            ? meaning_binary(r, view->element, s->sign,
+                                                                                             before.at[i], new)
                                                                             : new;
     }
     if (s->kind == MEANING_ATOMIC)
@@ -645,7 +658,8 @@ static void assign(struct runner *r, const struct meaning_statement *s)
     const struct meaning_node *target = s->value[2]; /* as it is read: its shape */
     for (int i = 0; i < meaning_elements(target->shape); i++) {
         union meaning_cell new = value.at[stretched(target->shape, s->value[0]->shape, i)];
-        r->slot[s->slot].at[i] = s->kind == MEANING_UPDATE ? binary(r, target->element, s->sign, old.at[i], new) : new;
+        r->slot[s->slot].at[i] = s->kind == MEANING_UPDATE ? meaning_binary(r, target->element, s->sign, old.at[i], new)
+                                                           : new;
     }
 }
 
@@ -701,6 +715,24 @@ static enum leaving run_statement(struct runner *r, const struct meaning_stateme
         r->slot[s->second].at[0] = second;
         return STAYS;
     }
+    case MEANING_STRUCT:
+        for (int m = 0; m < s->structure->count; m++) {
+            evaluate(r, s->value[m], &a);
+            r->slot[s->slot + m].at[0] = a.at[0];
+        }
+        return STAYS;
+    case MEANING_STRUCT_COPY: {
+        int from = s->second;
+        if (s->third_name) {
+            evaluate(r, s->value[0], &a);
+            from = a.at[0].integer ? s->second : s->third;
+        }
+        for (int m = 0; m < s->structure->count; m++)
+            r->slot[s->slot + m].at[0] = r->slot[from + m].at[0];
+        return STAYS;
+    }
+    case MEANING_PRINT:
+    case MEANING_ASSERT: return STAYS;
     case MEANING_SUBVIEW: make_subview(r, s); return STAYS;
     case MEANING_TURN_VIEW: turn_view(r, s); return STAYS;
     }

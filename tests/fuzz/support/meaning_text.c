@@ -1,6 +1,6 @@
 /* Prints what meaning.h describes as a source.  Parentheses stand only where the manual's table of operators asks for
  * them, so that a wrong order of precedence gives another program. */
-#include "meaning.h"
+#include "meaning_run.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -28,6 +28,7 @@ static int level_of(const struct meaning_node *node)
     case MEANING_NEGATE:
     case MEANING_TURN: return SIGN;
     case MEANING_NOT: return NOT;
+    case MEANING_SAME:
     case MEANING_COMPARE: return COMPARISON;
     case MEANING_AND: return AND;
     case MEANING_OR: return OR;
@@ -175,6 +176,7 @@ static void print_operator(struct printer *p, const struct meaning_node *node)
         buffer_puts(p->out, "not ");
         print(p, node->operand[0], NOT);
         break;
+    case MEANING_SAME: buffer_printf(p->out, "%s %s %s", node->name, node->sign, node->other_name); break;
     case MEANING_COMPARE: print_two(p, node, node->sign, level + 1, level + 1); break;
     case MEANING_AND: print_two(p, node, "and", level, level + 1); break;
     case MEANING_OR: print_two(p, node, "or", level, level + 1); break;
@@ -189,6 +191,8 @@ static void print_operator(struct printer *p, const struct meaning_node *node)
     default: print_two(p, node, node->sign, level, level + 1); break;
     }
 }
+
+static void print_operand(void *context, const struct meaning_node *node) { print(context, node, CHOICE); }
 
 static void print_atom(struct printer *p, const struct meaning_node *node)
 {
@@ -254,6 +258,10 @@ static void print_atom(struct printer *p, const struct meaning_node *node)
     case MEANING_ARGUMENT_OF_LEAST:
     case MEANING_FOLD: print_reduction(p, node); return;
     default:
+        if (node->kind >= MEANING_FLIP && node->kind <= MEANING_SCALED) {
+            meaning_print_move(p->out, node, print_operand, p);
+            return;
+        }
         print_list(p, names[node->kind], node);
         buffer_puts(p->out, node->propagates ? ", nan = propagate)" : ")");
         return;
@@ -361,6 +369,32 @@ static void print_store(struct printer *p, const struct meaning_statement *s)
     buffer_puts(p->out, ";");
 }
 
+static void print_struct(struct printer *p, const struct meaning_statement *s)
+{
+    const char *type = s->structure->name;
+    if (s->kind == MEANING_STRUCT) {
+        buffer_printf(p->out, "%s %s = %s(", s->typed ? "var" : "let", s->name, type);
+        for (int m = 0; m < s->structure->count; m++) {
+            buffer_puts(p->out, m ? ", " : "");
+            if (s->step)
+                buffer_printf(p->out, "m%d = ", m);
+            print(p, s->value[m], CHOICE);
+        }
+        buffer_puts(p->out, ");");
+        return;
+    }
+    buffer_printf(p->out, "%s = ", s->name);
+    if (s->passed)
+        buffer_printf(p->out, "same_%s(", type);
+    if (s->third_name) {
+        print(p, s->value[0], OR);
+        buffer_printf(p->out, " ? %s : %s", s->other_name, s->third_name);
+    } else {
+        buffer_puts(p->out, s->other_name);
+    }
+    buffer_puts(p->out, s->passed ? ");" : ";");
+}
+
 static void print_statement(struct printer *p, const struct meaning_statement *s)
 {
     new_line(p);
@@ -417,6 +451,14 @@ static void print_statement(struct printer *p, const struct meaning_statement *s
         buffer_printf(p->out, "let %s, %s = ", s->name, s->other_name);
         print_call(p, s->value[0]);
         buffer_puts(p->out, ";");
+        return;
+    case MEANING_STRUCT:
+    case MEANING_STRUCT_COPY: print_struct(p, s); return;
+    case MEANING_PRINT:
+    case MEANING_ASSERT:
+        buffer_puts(p->out, s->kind == MEANING_PRINT ? "print(\"is {} {{}}\", " : "assert(");
+        print(p, s->value[0], CHOICE);
+        buffer_puts(p->out, s->kind == MEANING_PRINT ? ");" : ", \"it is\");");
         return;
     case MEANING_SUBVIEW: print_subview(p, s); return;
     case MEANING_TURN_VIEW:
@@ -506,6 +548,14 @@ void meaning_print(const struct meaning *m, struct buffer *out)
     buffer_puts(out, "fn fold_left<T>(a: T, b: T) -> T = a;\nfn fold_right<T>(a: T, b: T) -> T = b;\n"
                      "fn fold_add<T>(a: T, b: T) -> T = a + b;\nfn fold_mul<T>(a: T, b: T) -> T = a * b;\n"
                      "fn fold_xor<T>(a: T, b: T) -> T = a ^ b;\n\n");
+    for (int i = 0; i < m->structs.count; i++) {
+        const struct meaning_struct *structure = m->structs.data[i];
+        buffer_printf(out, "struct %s { ", structure->name);
+        for (int member = 0; member < structure->count; member++)
+            buffer_printf(out, "m%d: %s; ", member, type_text(structure->element[member]));
+        buffer_printf(out, "}\nfn same_%s(p: %s) -> %s\n{\n    var q = p;\n    return q;\n}\n", structure->name,
+                      structure->name, structure->name);
+    }
     for (int i = 0; i < m->constants.count; i++) {
         const struct meaning_constant *c = &m->constants.data[i];
         buffer_printf(out, "const %s%s%s = ", c->name, c->typed ? ": " : "",
