@@ -9,7 +9,7 @@
 #define JUDGE_H
 #include "element.h"
 
-enum { JUDGE_RANK = 6, JUDGE_TENSORS = 24, JUDGE_SIZES = 32, JUDGE_NAME = 12 };
+enum { JUDGE_RANK = 7, JUDGE_TENSORS = 24, JUDGE_SIZES = 32, JUDGE_NAME = 12 };
 
 struct judge_tensor {
     char name[JUDGE_NAME];

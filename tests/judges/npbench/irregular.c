@@ -53,7 +53,7 @@ PROGRAM(nbody)
 
 #define RINGS "data:f64[n] radius:f64[n]"
 static const struct judge_problem problems[] = {
-    ROW("azimhist", azimhist, RINGS " range:f64[2]! bin:i64[n]! weight:f64[npt]! count:i64[npt]! > mean:f64[npt]",
+    ROW("azimhist", azimhist, RINGS " range:f64[2]! bin:i64[1024]! weight:f64[npt]! count:i64[npt]! > mean:f64[npt]",
         "n=4000000 npt=1000", "n=5000 npt=20", F64),
     ROW("azimnaiv", azimnaiv, RINGS " largest:f64[1]! > mean:f64[npt]", "n=400000 npt=300", "n=5000 npt=20", F64),
     ROW("crc16", crc16, "data:u8[n]~0,256 > crc:i64[1]", "n=1000000", "n=1600", 0),
