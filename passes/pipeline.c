@@ -75,6 +75,7 @@ const struct pass_row pass_rows[] = {
     ROW(cse,                MACHINE,  GPU_12),  /* slots and phases are computed at each copy */
     ROW(dce,                MACHINE,  GPU_12),
     ROW(keep_in_flight,     MACHINE,  GPU_12),  /* asks for the waits that specialise has placed */
+    ROW(sink_waits,         MACHINE,  GPU_12),  /* of the products that have not gone round a loop above */
     ROW(prefetch_fragments, MACHINE,  GPU_12),  /* behind prefetch_copies: reads the slots that it waits for */
     ROW(split_copies,       MACHINE,  GPU_12),  /* of loops as they will be, with copies ahead */
     ROW(split_stores,       MACHINE,  GPU_12),
