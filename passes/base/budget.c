@@ -19,6 +19,12 @@ const struct role_budget *budget_of_roles(int warps)
     return &budgets[groups < 1 ? 0 : groups > 3 ? 2 : groups - 1];
 }
 
+const struct role_budget *budget_of_crowded_roles(int warps)
+{
+    static const struct role_budget two = {240, 24, 192};
+    return warps == 8 ? &two : budget_of_roles(warps);
+}
+
 int budget_role_registers(const struct ir_operation *operation)
 {
     const struct ir_block *block = operation->block;

@@ -15,6 +15,8 @@ struct role_budget {
 /* By the number of consumers: three warpgroups are the most, and a number of warps that makes no whole groups counts as
  * one. */
 const struct role_budget *budget_of_roles(int warps);
+/* Where sums take more than those: a producer with so few that some of its own may go to local memory. */
+const struct role_budget *budget_of_crowded_roles(int warps);
 /* Registers of a thread of the role that holds the operation; 0: it is in no role, or no number was given. */
 int budget_role_registers(const struct ir_operation *operation);
 

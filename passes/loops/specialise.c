@@ -33,6 +33,7 @@
 #include "passes/base/planning.h"
 #include "passes/base/rewrite.h"
 #include "passes/loops/buffer_copy.h"
+#include "passes/loops/loop_model.h"
 
 enum {
     RASTER = 8,
@@ -394,11 +395,28 @@ static void build_rings(struct outline *o, struct ir_builder *builder, int consu
         ir_build(builder, OP_CLUSTER_BARRIER, 0, NULL, 0, NULL);
 }
 
+/* Registers of a thread for the sums of all products of an iteration; of the loop where they are most. */
+static void find_sums(struct ir_operation *op, void *data)
+{
+    int *most = data, sums = 0;
+    for (const struct ir_operation *in = op->opcode == OP_FOR ? op->regions[0]->first : NULL; in; in = in->next)
+        sums += in->opcode == OP_DOT_ASYNC ? prefetch_registers(in->results[0]) : 0;
+    *most = sums > *most ? sums : *most;
+}
+
+static bool is_crowded(const struct outline *o)
+{
+    int sums = 0;
+    ir_walk(o->function->body, find_sums, &sums);
+    return sums > budget_of_roles(o->function->warps)->fragments;
+}
+
 /* Registers of a thread of the consumers and of the producer; 0: as many as it starts with.  Where threads start with
  * less than they could, because several blocks share a multiprocessor, consumers get what the producer's give back. */
 static void registers_of(const struct outline *o, int64_t *registers)
 {
-    const struct role_budget *budget = budget_of_roles(o->function->warps);
+    const struct role_budget *budget = is_crowded(o) ? budget_of_crowded_roles(o->function->warps)
+                                                     : budget_of_roles(o->function->warps);
     int warps = o->function->warps, all = warps + BUDGET_PRODUCER_WARPS, most = o->function->max_registers;
     int start = target_thread_registers(o->context->target, all);
     bool shared_out = warps >= 4 && warps <= 12 && warps % 4 == 0;
