@@ -8,6 +8,8 @@
 #include "targets/nvptx/lower/lower.h"
 #include "targets/nvptx/thread/memory.h"
 
+enum { WORTH_ASKING = 4 /* elements of a thread, whether all of them are changed */ };
+
 static const char *scope_word(const struct ir_operation *operation)
 {
     switch (ir_number(operation, IR_ATTRIBUTE_SCOPE, IR_SCOPE_GPU)) {
@@ -247,58 +249,112 @@ void shared_tell(struct lowering *l, const struct ir_operation *operation, LLVMV
         out[i] = shared_load(l, type->element, address[i], bytes);
 }
 
-void lower_atomic(struct lowering *l, struct ir_operation *operation)
-{
-    bool by_pointer = operation->opcode == OP_POINTER_ATOMIC || operation->opcode == OP_POINTER_CAS;
-    bool compares = operation->opcode == OP_ATOMIC_CAS || operation->opcode == OP_POINTER_CAS;
+/* An atomic of a tile or of one element. */
+struct atomic {
+    struct ir_operation *operation;
     struct reach reach;
     struct ir_access access;
-    if (by_pointer) {
-        if (!ir_access_of(operation, &access))
-            die("an atomic without operands");
-    } else {
-        reach_plan(l, operation, &reach);
-        access = reach.access;
-    }
-    struct ir_value *result = operation->results[0];
-    const struct ir_type *type = result->type;
-    enum ir_order order = (enum ir_order)ir_number(operation, IR_ATTRIBUTE_ORDER, IR_ORDER_RELAXED);
-    const char *scope = scope_word(operation);
-    enum ir_order released = PLANTED(nvptx_release_as_acquire) ? IR_ORDER_ACQUIRE : IR_ORDER_RELEASE;
-    if (order == released || order == IR_ORDER_ACQ_REL) {
-        ptx_barrier(l);
-        ptx_emit(l, PTX_FENCE, l->nothing, NULL, 0, &scope);
-    }
-    LLVMValueRef leader = coordinate_leader(l, type->rank ? type->layout : NULL);
-    LLVMValueRef *out = value_define(l, result);
-    struct change change = {.action = (enum ir_action)ir_number(operation, IR_ATTRIBUTE_ACTION, IR_ACTION_ADD),
-                            .element = type->element};
-    LLVMBasicBlockRef before = LLVMGetInsertBlock(l->builder);
+    struct change change;
+    const char *scope;
+    LLVMValueRef leader;
+    bool by_pointer;
+};
+
+/* Whether this thread changes the register's element; NULL: it does. */
+static LLVMValueRef acts(struct lowering *l, const struct atomic *a, int reg)
+{
+    LLVMValueRef inside = a->by_pointer ? NULL : reach_inside(l, &a->reach, reg);
+    LLVMValueRef predicate = reach_both(l, a->leader, inside);
+    return a->access.mask ? reach_both(l, predicate, value_register(l, a->access.mask, reg)) : predicate;
+}
+
+/* asks: not all elements are known to be this thread's to change. */
+static void change_elements(struct lowering *l, struct atomic *a, bool asks, LLVMValueRef *out)
+{
+    const struct ir_type *type = a->operation->results[0]->type;
     for (int i = 0; i < value_registers(type); i++) {
         int64_t offset = 0;
-        LLVMValueRef address = by_pointer ? value_register(l, access.view, i) : reach_address(l, &reach, i, &offset);
+        LLVMValueRef address = a->by_pointer ? value_register(l, a->access.view, i)
+                                             : reach_address(l, &a->reach, i, &offset);
         LLVMValueRef distance = value_i64(l, offset);
         if (offset)
             address = LLVMBuildGEP2(l->builder, l->i8, address, &distance, 1, "");
-        LLVMValueRef predicate = reach_both(l, leader, by_pointer ? NULL : reach_inside(l, &reach, i));
-        if (access.mask)
-            predicate = reach_both(l, predicate, value_register(l, access.mask, i));
+        LLVMValueRef predicate = asks ? acts(l, a, i) : NULL;
         if (!predicate)
             predicate = value_i1(l, true);
-        change.value = access.value ? value_register(l, access.value, i) : value_constant(l, type->element, 0);
-        if (compares)
-            change.expected = value_to_bits(l, type->element, value_register(l, access.expected, i));
-        out[i] = value_from_bits(l, type->element, change_one(l, scope, &change, predicate, address));
+        a->change.value = a->access.value ? value_register(l, a->access.value, i) : value_constant(l, type->element, 0);
+        if (a->access.expected)
+            a->change.expected = value_to_bits(l, type->element, value_register(l, a->access.expected, i));
+        LLVMValueRef bits = change_one(l, a->scope, &a->change, predicate, address);
+        out[i] = value_from_bits(l, type->element, bits);
     }
+}
+
+/* Whether this thread changes all its elements; NULL: it is not worth asking.  ptxas goes around each atomic that may not
+ * act, by a branch of its own. */
+static LLVMValueRef acts_on_all(struct lowering *l, const struct atomic *a)
+{
+    const struct ir_value *result = a->operation->results[0];
+    LLVMValueRef all = NULL;
+    if (result->uses || a->access.expected || value_registers(result->type) < WORTH_ASKING ||
+        !native(l, a->change.action, result->type->element))
+        return NULL;
+    for (int i = 0; i < value_registers(result->type); i++)
+        all = reach_both(l, all, acts(l, a, i));
+    return all;
+}
+
+static void change_tile(struct lowering *l, struct atomic *a, LLVMValueRef *out)
+{
+    LLVMValueRef all = acts_on_all(l, a);
+    if (!all) {
+        change_elements(l, a, true, out);
+        return;
+    }
+    LLVMBasicBlockRef whole = value_block(l, "whole"), part = value_block(l, "part"), join = value_block(l, "changed");
+    LLVMBuildCondBr(l->builder, all, whole, part);
+    LLVMPositionBuilderAtEnd(l->builder, whole);
+    change_elements(l, a, false, out);
+    LLVMBuildBr(l->builder, join);
+    LLVMPositionBuilderAtEnd(l->builder, part);
+    change_elements(l, a, true, out); /* nobody looks at what is in out */
+    LLVMBuildBr(l->builder, join);
+    LLVMPositionBuilderAtEnd(l->builder, join);
+}
+
+void lower_atomic(struct lowering *l, struct ir_operation *operation)
+{
+    struct atomic a = {.operation = operation, .scope = scope_word(operation)};
+    a.by_pointer = operation->opcode == OP_POINTER_ATOMIC || operation->opcode == OP_POINTER_CAS;
+    if (a.by_pointer) {
+        if (!ir_access_of(operation, &a.access))
+            die("an atomic without operands");
+    } else {
+        reach_plan(l, operation, &a.reach);
+        a.access = a.reach.access;
+    }
+    struct ir_value *result = operation->results[0];
+    enum ir_order order = (enum ir_order)ir_number(operation, IR_ATTRIBUTE_ORDER, IR_ORDER_RELAXED);
+    enum ir_order released = PLANTED(nvptx_release_as_acquire) ? IR_ORDER_ACQUIRE : IR_ORDER_RELEASE;
+    if (order == released || order == IR_ORDER_ACQ_REL) {
+        ptx_barrier(l);
+        ptx_emit(l, PTX_FENCE, l->nothing, NULL, 0, &a.scope);
+    }
+    a.leader = coordinate_leader(l, result->type->rank ? result->type->layout : NULL);
+    a.change = (struct change){.action = (enum ir_action)ir_number(operation, IR_ATTRIBUTE_ACTION, IR_ACTION_ADD),
+                               .element = result->type->element};
+    LLVMValueRef *out = value_define(l, result);
+    LLVMBasicBlockRef before = LLVMGetInsertBlock(l->builder);
+    change_tile(l, &a, out);
     /* Lanes leave loops one by one.  ptxas (13.0) brings them together at the next shuffle, even at one that it then
      * takes away as that of a constant; at a barrier each part of the warp would arrive for all of it. */
     if (LLVMGetInsertBlock(l->builder) != before)
         ptx_end_arm(l);
     if (order == IR_ORDER_ACQUIRE || order == IR_ORDER_ACQ_REL) {
-        ptx_emit(l, PTX_FENCE, l->nothing, NULL, 0, &scope);
+        ptx_emit(l, PTX_FENCE, l->nothing, NULL, 0, &a.scope);
         if (!PLANTED(nvptx_acquire_by_one_thread))
             ptx_barrier(l);
     }
-    if (result->uses && leader)
-        shared_tell(l, operation, leader, out);
+    if (result->uses && a.leader)
+        shared_tell(l, operation, a.leader, out);
 }
