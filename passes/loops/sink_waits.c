@@ -176,6 +176,12 @@ static bool start_early(struct arena *arena, struct ir_operation *product)
 
 /* ---- waits ---- */
 
+/* What orders other things than products. */
+static bool is_of_others(const struct ir_operation *op)
+{
+    return op->opcode == OP_FENCE_ASYNC || op->opcode == OP_TMA_WAIT || op->opcode == OP_TMA_COMMIT;
+}
+
 /* Moves a wait, and what gives slots back behind it, down to what needs it. */
 static bool wait_late(struct arena *arena, struct ir_operation *wait)
 {
@@ -184,7 +190,7 @@ static bool wait_late(struct arena *arena, struct ir_operation *wait)
     struct ir_operation *op = wait->next;
     bool work = false;
     for (; op->next && !uses(op, wait->results[0]); op = op->next) {
-        bool over = op->opcode == OP_DOT_ASYNC || op->opcode == OP_FENCE_ASYNC ||
+        bool over = op->opcode == OP_DOT_ASYNC || is_of_others(op) ||
                     (op->opcode == OP_MBARRIER_WAIT && !arrives.count) ||
                     (op->opcode == OP_BARRIER && !others_write_factors(product)) || passes_by(op, product);
         if (op->opcode == OP_MBARRIER_ARRIVE)

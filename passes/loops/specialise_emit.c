@@ -290,7 +290,7 @@ static void emit_staged(struct role *r, const struct staged_store *staged)
 static void emit_operation(struct role *r, struct ir_operation *op)
 {
     int channel = op->opcode == OP_WAIT ? outline_channel(r->o, op) : -1;
-    const struct staged_store *staged = op->opcode == OP_STORE ? outline_staged(r->o, op) : NULL;
+    const struct staged_store *staged = outline_staged(r->o, op);
     if (op->opcode == OP_BUFFER || op->opcode == OP_COPY_ASYNC || op->opcode == OP_TURN_START)
         return;
     if (channel >= 0) {

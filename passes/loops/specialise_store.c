@@ -20,6 +20,9 @@
  * as many columns as give every warp its share, in several boxes.  Rings for further shapes have a single slot where
  * that leaves room for another stage of loads.
  *
+ * An atomic that adds f32, and whose old values nobody uses, becomes the same with a tma_store that adds: threads go on while
+ * the copy engine adds whole rows.  Additions to one place may come in any order, so that iterations may share it.
+ *
  * Right only where nothing else in the kernel touches the view, because nothing orders TMA against ordinary accesses;
  * the pass asks that. */
 #include "base/plant.h"
@@ -116,6 +119,16 @@ static bool stores_elsewhere(const struct ir_operation *store, const struct ir_a
     return true;
 }
 
+/* Whether an atomic can be TMA's addition: nobody looks at what was there, and nothing but each element by itself is
+ * ordered. */
+static bool is_addition(const struct ir_operation *op)
+{
+    return op->opcode == OP_ATOMIC && !op->results[0]->uses && op->results[0]->type->element == IR_F32 &&
+           ir_number(op, IR_ATTRIBUTE_ACTION, IR_ACTION_ADD) == IR_ACTION_ADD &&
+           ir_number(op, IR_ATTRIBUTE_ORDER, IR_ORDER_RELAXED) == IR_ORDER_RELAXED &&
+           ir_number(op, IR_ATTRIBUTE_SCOPE, IR_SCOPE_GPU) != IR_SCOPE_SYSTEM;
+}
+
 static bool plan_panels(const struct outline *o, const struct ir_operation *store, struct staged_store *panels,
                         const char **reason)
 {
@@ -167,7 +180,7 @@ static bool plan_panels(const struct outline *o, const struct ir_operation *stor
         *reason = buffer_start_problem(&access, &map);
     if (*reason)
         return false;
-    if (!stores_elsewhere(store, &access)) {
+    if (!is_addition(store) && !stores_elsewhere(store, &access)) {
         *reason = "iterations of a loop may store to the same place";
         return false;
     }
@@ -226,7 +239,7 @@ static void consider(struct ir_operation *op, void *data)
     struct outline *o = data;
     struct staged_store panels = {.store = op};
     const char *reason;
-    if (op->opcode != OP_STORE)
+    if (op->opcode != OP_STORE && !is_addition(op))
         return;
     bool possible = plan_panels(o, op, &panels, &reason);
     if (!possible) {
@@ -320,6 +333,8 @@ void outline_emit_store(struct outline *o, struct ir_builder *builder, const str
         arguments[1 + access.rank] = slot;
         struct ir_operation *tma = ir_build(builder, OP_TMA_STORE, access.rank + 2, arguments, 0, NULL);
         ir_set_list(tma, IR_ATTRIBUTE_PLACE, access.rank, place);
+        if (is_addition(staged->store) && !PLANTED(additions_are_stores))
+            ir_set_number(tma, IR_ATTRIBUTE_ACTION, IR_ACTION_ADD);
         build_number(builder, OP_TMA_COMMIT, -1);
     }
 }

@@ -88,6 +88,9 @@ void execute_memory(struct frame *frame, const struct ir_operation *operation); 
 unsigned char *memory_checked(struct run *run, const struct ir_operation *operation, uintptr_t address, size_t size,
                               bool writes, bool reads);
 uint64_t memory_load_bits(const unsigned char *from, enum ir_element element);
+/* What an atomic leaves where `old` was. */
+uint64_t memory_atomic_result(const struct ir_operation *operation, enum ir_element element, uint64_t old,
+                              uint64_t value);
 void memory_store_bits(unsigned char *to, enum ir_element element, uint64_t bits);
 int64_t memory_scalar(struct frame *frame, const struct ir_value *value); /* an integer */
 /* Element number `linear` of what a place names, row-major by `shape`: its address, or 0 when outside. */

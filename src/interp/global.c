@@ -132,9 +132,14 @@ static void add(struct machine *machine, struct touches *touches, const struct t
 
 static int64_t action_of(const struct ir_operation *op) { return ir_number(op, IR_ATTRIBUTE_ACTION, -1); }
 
+static enum ir_element changed_element(const struct ir_operation *op)
+{
+    return op->result_count ? op->results[0]->type->element : op->operands[0]->type->element;
+}
+
 static bool acts_alike(const struct ir_operation *a, const struct ir_operation *b)
 {
-    return action_of(a) == action_of(b) && a->results[0]->type->element == b->results[0]->type->element;
+    return action_of(a) == action_of(b) && changed_element(a) == changed_element(b);
 }
 
 enum global_kind machine_global_kind(const struct ir_operation *op)
@@ -254,7 +259,9 @@ void machine_global_transfer(struct machine *machine, const struct transfer *tra
                                        .op = transfer->op,
                                        .warps = shared->warps,
                                        .any_warp = shared->any_warp,
-                                       .kind = transfer->stores ? GLOBAL_WRITE : GLOBAL_READ};
+                                       .kind = !transfer->stores              ? GLOBAL_READ
+                                               : action_of(transfer->op) >= 0 ? GLOBAL_ACT
+                                                                              : GLOBAL_WRITE};
     size_t size = (size_t)ir_element_info[transfer->element].bits / 8;
     if (!machine->run->options->ordered)
         return;

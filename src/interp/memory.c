@@ -177,7 +177,7 @@ struct element_access {
     enum ir_element element;
 };
 
-static uint64_t atomic_result(const struct ir_operation *operation, enum ir_element element, uint64_t old,
+uint64_t memory_atomic_result(const struct ir_operation *operation, enum ir_element element, uint64_t old,
                               uint64_t value)
 {
     static const enum ir_reduce_kind kind[IR_ACTION_COUNT] = {
@@ -215,7 +215,7 @@ static uint64_t access_element(struct frame *frame, const struct ir_operation *o
         unsigned char *at = memory_checked(frame->run, operation, e->address, size, action != IR_ACTION_LOAD,
                                            action != IR_ACTION_STORE);
         uint64_t old = memory_load_bits(at, e->element);
-        memory_store_bits(at, e->element, atomic_result(operation, e->element, old, e->value));
+        memory_store_bits(at, e->element, memory_atomic_result(operation, e->element, old, e->value));
         return old;
     }
     default: break;

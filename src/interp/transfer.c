@@ -8,6 +8,17 @@
 
 /* ---- bytes move ---- */
 
+/* An element that a store brings, or adds to what is there. */
+static void put(struct machine *machine, const struct transfer *transfer, uintptr_t global, uint64_t bits)
+{
+    size_t size = (size_t)ir_element_info[transfer->element].bits / 8;
+    bool acts = ir_attribute(transfer->op, IR_ATTRIBUTE_ACTION);
+    unsigned char *at = memory_checked(machine->run, transfer->op, global, size, true, acts);
+    if (acts)
+        bits = memory_atomic_result(transfer->op, transfer->element, memory_load_bits(at, transfer->element), bits);
+    memory_store_bits(at, transfer->element, bits);
+}
+
 static void move(struct machine *machine, const struct transfer *transfer, struct machine_block *block)
 {
     size_t size = (size_t)ir_element_info[transfer->element].bits / 8;
@@ -15,8 +26,7 @@ static void move(struct machine *machine, const struct transfer *transfer, struc
         uintptr_t global = transfer->global[i];
         if (transfer->stores) {
             if (global)
-                memory_store_bits(memory_checked(machine->run, transfer->op, global, size, true, false),
-                                  transfer->element, machine_read(block, transfer->shared[i], transfer->element));
+                put(machine, transfer, global, machine_read(block, transfer->shared[i], transfer->element));
             continue;
         }
         uint64_t bits = 0;

@@ -2,6 +2,7 @@
  * generations. */
 #define MATMUL "examples/matmul.tile"
 #define ATTENTION "examples/attention.tile"
+#define GRADIENTS "tests/exec/loops.tile"
 #define REWRITTEN "tests/exec/rewritten.tile"
 #define CONVOLVED "tests/interp/programs/convolved.tile"
 #define SMALL_PRODUCT "70x264 264x40 40 70x40 =0"
@@ -26,6 +27,13 @@ static const struct kernel kernels[] = {
      "attention<bf16>[D=64,BM=64,BN=64,CAUSAL=false]",
      SMALL_HEADS,
      {4, 2, 1},
+     true},
+    {"gradients-90-small",
+     GRADIENTS,
+     "sm_90a",
+     "attention_bwd<bf16>[D=64,BM=64,BN=64,CAUSAL=false]",
+     "1x2x200x64 1x2x136x64 1x2x136x64 1x2x200x64 1x2x200 1x2x200 1x2x200x64 1x2x136x64 1x2x136x64 =0.125",
+     {3, 2, 1},
      true},
     {"matmul-90", MATMUL, "sm_90a", "matmul<bf16,bf16>", PRODUCT, {2, 2}, false},
     {"matmul-90-two", MATMUL, "sm_90a", "matmul<bf16,bf16>[cluster=2]", PRODUCT, {2, 2}, false},

@@ -221,6 +221,9 @@ static const char *tma_problem(const struct ir_operation *op)
         problem = mbarrier_index_problem(op->operands[op->operand_count - 2], op->operands[op->operand_count - 1]);
     if (!problem)
         problem = cluster_problem(op, IR_ATTRIBUTE_MULTICAST);
+    if (!problem && ir_attribute(op, IR_ATTRIBUTE_ACTION) &&
+        (ir_number(op, IR_ATTRIBUTE_ACTION, 0) != IR_ACTION_ADD || op->operands[0]->type->element != IR_F32))
+        problem = "what tma_store does to elements that are there is add f32";
     if (!problem)
         tensor_map_of(op, &map, &problem);
     return problem;

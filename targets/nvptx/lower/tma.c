@@ -157,7 +157,8 @@ static void transfer(struct lowering *l, struct ir_operation *operation)
         buffer_puts(&constraints, ",r");
     }
     const char *words[3] = {arena_printf(l->arena, "%d", x.map.rank), names.data, constraints.data};
-    enum ptx_row row = x.blocks > 1 ? PTX_TMA_LOAD_MULTICAST : load ? PTX_TMA_LOAD : PTX_TMA_STORE;
+    bool adds = ir_attribute(operation, IR_ATTRIBUTE_ACTION);
+    enum ptx_row row = x.blocks > 1 ? PTX_TMA_LOAD_MULTICAST : load ? PTX_TMA_LOAD : adds ? PTX_TMA_ADD : PTX_TMA_STORE;
     x.count = tensor_map_shared_boxes(l->arena, x.access.buffer->type, x.blocks, &x.starts) / x.blocks;
     for (int i = 0; i < x.count; i++)
         move_box(l, &x, i, arguments, first, row, words);

@@ -149,8 +149,29 @@ static bool load(struct machine *m, struct thread *t, const struct ptx_instructi
 
 /* ---- stores ---- */
 
+/* Adds f32 to what is there; the order of such additions is nobody's. */
+static bool add_row(struct machine *m, struct thread *t, uint64_t address, int bytes, const unsigned char *data)
+{
+    for (int i = 0; i < bytes; i += 4) {
+        uint64_t word = 0;
+        uint32_t bits;
+        float old, more;
+        if (!ptx_word_read(m, t, address + (uint64_t)i, 4, &word))
+            return false;
+        bits = (uint32_t)word;
+        memcpy(&old, &bits, 4);
+        memcpy(&more, data + i, 4);
+        old += more;
+        memcpy(&bits, &old, 4);
+        if (!ptx_word_touch(m, t, address + (uint64_t)i, 4, PTX_ACTS, "adds f32") ||
+            !ptx_word_write(m, t, address + (uint64_t)i, 4, bits))
+            return false;
+    }
+    return true;
+}
+
 /* [map, {…}], [from] */
-static bool store(struct machine *m, struct thread *t, const struct ptx_instruction *in, int rank)
+static bool store(struct machine *m, struct thread *t, const struct ptx_instruction *in, int rank, bool adds)
 {
     struct box box;
     int block;
@@ -174,7 +195,8 @@ static bool store(struct machine *m, struct thread *t, const struct ptx_instruct
         for (int i = 0; i < bytes; i++)
             data[i] =
                 m->blocks[block].shared[swizzled(&box, offset, row * box.row_bytes + (int)first * box.map->bytes + i)];
-        if (!ptx_global_write(m, t, address, bytes, data, PTX_BULK, &actor))
+        if (adds ? !add_row(m, t, address, bytes, data)
+                 : !ptx_global_write(m, t, address, bytes, data, PTX_BULK, &actor))
             return false;
     }
     return true;
@@ -206,12 +228,15 @@ bool ptx_bulk(struct machine *m, struct thread *t, const struct ptx_instruction 
         const char *rest = in->name + end;
         const char *load_words = ".shared::cluster.global.tile.mbarrier::complete_tx::bytes";
         if (strcmp(rest, ".global.shared::cta.tile.bulk_group") == 0 && in->operand_count == 2)
-            return store(m, t, in, rank);
+            return store(m, t, in, rank, false);
         if (strcmp(rest, load_words) == 0 && in->operand_count == 3)
             return load(m, t, in, rank, false);
         if (strncmp(rest, load_words, strlen(load_words)) == 0 && in->operand_count == 4 &&
             strcmp(rest + strlen(load_words), ".multicast::cluster") == 0)
             return load(m, t, in, rank, true);
     }
+    if (sscanf(in->name, "cp.reduce.async.bulk.tensor.%dd%n", &rank, &end) == 1 && end && in->operand_count == 2 &&
+        strcmp(in->name + end, ".global.shared::cta.add.tile.bulk_group") == 0)
+        return store(m, t, in, rank, true);
     return ptx_stop(m, t, "a bulk copy that is not known");
 }

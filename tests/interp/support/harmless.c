@@ -140,6 +140,39 @@ static const char *swapped_wait(struct ir_operation *op, struct ir_operation *ne
     return stores && redundant_in_straight_code(op) ? in_straight_code : NULL;
 }
 
+static const struct ir_value *whole(const struct ir_value *buffer)
+{
+    while (buffer->definition && buffer->definition->opcode != OP_BUFFER && buffer->definition->operand_count)
+        buffer = buffer->definition->operands[0];
+    return buffer;
+}
+
+struct bringing {
+    const struct ir_value *barrier;
+    const struct ir_operation *product;
+    bool reads;
+};
+
+static void look_at_load(struct ir_operation *op, void *data)
+{
+    struct bringing *b = data;
+    if (op->opcode != OP_TMA_LOAD || op->operands[op->operand_count - 2] != b->barrier)
+        return;
+    for (int i = 0; i < 2; i++)
+        b->reads |= b->product->operands[i]->type->kind == IR_BUFFER &&
+                    whole(b->product->operands[i]) == whole(op->operands[op->operand_count - 3]);
+}
+
+/* A wait for copies that comes behind a product which reads none of them. */
+static const char *of_others(struct ir_function *function, const struct ir_operation *wait,
+                             const struct ir_operation *product)
+{
+    struct bringing b = {wait->operands[0], product, product->opcode != OP_DOT_ASYNC};
+    if (!b.reads)
+        ir_walk(function->body, look_at_load, &b);
+    return b.reads ? NULL : "the product reads nothing that the wait is for";
+}
+
 static const char *swapped(struct ir_function *function, struct ir_operation *op)
 {
     struct ir_operation *next = mutation_swap_partner(op);
@@ -156,6 +189,8 @@ static const char *swapped(struct ir_function *function, struct ir_operation *op
         return "both are waited for, in whatever order";
     if (op->opcode == OP_MBARRIER_WAIT && first_wait(op))
         return first_wait(op);
+    if (op->opcode == OP_MBARRIER_WAIT && of_others(function, op, next))
+        return of_others(function, op, next);
     const char *reason = op->opcode == OP_MBARRIER_WAIT ? never_waits(function, op) : NULL;
     return reason ? reason : swapped_wait(op, next);
 }
