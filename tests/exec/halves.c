@@ -217,20 +217,49 @@ static void run_rows(struct exec_case *c, int64_t column)
 static void run_rows_even(struct exec_case *c) { run_rows(c, 4); }
 static void run_rows_odd(struct exec_case *c) { run_rows(c, 9); }
 
+#define ANY(name, type, TYPE, is_signed, halves, add, times)                                             \
+    static void run_any_##name(struct exec_case *c)                                                      \
+    {                                                                                                    \
+        int64_t m = c->extent[0], n = 2 * c->extent[1], wide = halves ? n / 2 : n;                       \
+        struct exec_tensor *w = exec_input(c, EXEC_##TYPE, ROWS(m, wide)),                               \
+                           *q = exec_output(c, EXEC_##TYPE, ROWS(m, wide));                              \
+        struct exec_tensor *y = exec_output(c, EXEC_F32, ONE(m)), *s = exec_output(c, EXEC_I32, ONE(m)); \
+        struct tile_##type##_2 vw, vq;                                                                   \
+        struct tile_f32_1 vy;                                                                            \
+        struct tile_i32_1 vs;                                                                            \
+        EXEC_BIND(vw, w);                                                                                \
+        EXEC_BIND(vq, q);                                                                                \
+        EXEC_BIND(vy, y);                                                                                \
+        EXEC_BIND(vs, s);                                                                                \
+        exec_called(c, halves_any_##name(c->stream, &vw, &vq, &vy, &vs));                                \
+        for (int64_t i = 0; i < m; i++) {                                                                \
+            int64_t sum = 0, few = 0;                                                                    \
+            for (int64_t k = 0; k < n; k++) {                                                            \
+                int64_t v = halves ? before(w, i, k, n, is_signed) : exec_before_int(w, i * n + k);      \
+                int64_t got = exec_value_int(q, halves ? i * (n / 2) + k / 2 : i * n + k);               \
+                int64_t mask = halves ? 15 : 255;                                                        \
+                if (((halves ? got >> k % 2 * 4 : got) & mask) != ((v + (add)) & mask))                  \
+                    exec_fail(c, "element %lld of row %lld is wrong", (long long)k, (long long)i);       \
+                sum += v;                                                                                \
+                few += k >= 2 && k < 6 ? v : 0;                                                          \
+            }                                                                                            \
+            exec_expect(c, y, i, (double)sum, 0.0);                                                      \
+            exec_expect_int(c, s, i, (times) * few);                                                     \
+        }                                                                                                \
+    }
+ANY(i4, i8, I8, 1, 1, 1, 1)
+ANY(u4, u8, U8, 0, 1, 2, 1)
+ANY(i8, i8, I8, 1, 0, 3, 10)
+
 static const struct exec_test tests[] = {
-    {"taken_i8", run_taken_i8, 2, {9, 77}, 0},
-    {"taken_f16", run_taken_f16, 2, {9, 77}, 0},
-    {"taken_bf16", run_taken_bf16, 2, {9, 160}, 0},
-    {"taken_f32", run_taken_f32, 2, {9, 77}, 0},
-    {"stored", run_stored, 2, {7, 61}, 0},
-    {"places_even", run_places_even, 2, {5, 40}, 0},
-    {"written_even", run_written_even, 2, {5, 40}, 0},
-    {"written_odd", run_written_odd, 2, {5, 40}, 0},
-    {"written_before", run_written_before, 2, {5, 11}, 0},
-    {"rows_even", run_rows_even, 2, {9, 40}, 0},
-    {"rows_odd", run_rows_odd, 2, {9, 40}, 0},
-    {"places_odd", run_places_odd, 2, {5, 40}, 0},
-    {"places_before", run_places_before, 2, {5, 11}, 0},
+    {"any_i4", run_any_i4, 2, {6, 45}, 0},           {"any_u4", run_any_u4, 2, {6, 45}, 0},
+    {"any_i8", run_any_i8, 2, {6, 45}, 0},           {"taken_i8", run_taken_i8, 2, {9, 77}, 0},
+    {"taken_f16", run_taken_f16, 2, {9, 77}, 0},     {"taken_bf16", run_taken_bf16, 2, {9, 160}, 0},
+    {"taken_f32", run_taken_f32, 2, {9, 77}, 0},     {"stored", run_stored, 2, {7, 61}, 0},
+    {"places_even", run_places_even, 2, {5, 40}, 0}, {"written_even", run_written_even, 2, {5, 40}, 0},
+    {"written_odd", run_written_odd, 2, {5, 40}, 0}, {"written_before", run_written_before, 2, {5, 11}, 0},
+    {"rows_even", run_rows_even, 2, {9, 40}, 0},     {"rows_odd", run_rows_odd, 2, {9, 40}, 0},
+    {"places_odd", run_places_odd, 2, {5, 40}, 0},   {"places_before", run_places_before, 2, {5, 11}, 0},
 };
 
 int main(int count, char **arguments) { return exec_main(count, arguments, tests, sizeof tests / sizeof *tests); }

@@ -56,7 +56,7 @@ bool type_same(const struct type *a, const struct type *b)
     if (a->kind == TYPE_STRUCT)
         return a->structure == b->structure;
     if (a->kind == TYPE_PLAIN)
-        return a->plain == b->plain;
+        return a->plain == b->plain && a->nibbles == b->nibbles;
     if (a->count != b->count)
         return false;
     for (int i = 0; i < a->count; i++)
@@ -138,6 +138,8 @@ void value_print_type(struct buffer *out, const struct type *type)
         buffer_puts(out, type->enumeration->name);
     else if (type->kind == TYPE_STRUCT)
         buffer_puts(out, type->structure->name);
+    else if (type->nibbles)
+        buffer_puts(out, type->plain->element == IR_I8 ? "i4" : "u4");
     else if (type->kind == TYPE_PLAIN)
         value_print_ir_type(out, type->plain);
     else {

@@ -40,6 +40,8 @@ struct type {
     const struct type **members;
     const struct structure *structure; /* STRUCT */
     const struct origin *origin;       /* PLAIN tile: as it was written */
+    bool
+        nibbles; /* PLAIN: i4 or u4, the elements of views; what is read of them, and what it is elsewhere, is `plain` */
 };
 
 /* Where each extent of a tile came from, for messages: text as written and its place. */

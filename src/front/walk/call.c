@@ -14,6 +14,7 @@ struct matching {
     struct scope *scope;
     struct value *arguments;
     bool lifts;                                                   /* a tile met a scalar parameter */
+    bool nibbles;                                                 /* the argument at hand is a view of 4-bit elements */
     enum { EXTENTS_ALONE, EXTENTS_SPLIT, EXTENTS_CHECKED } stage; /* of the extents that `infer` looks at */
 };
 
@@ -55,6 +56,7 @@ static bool bind_type(struct matching *m, const struct ast_generic *generic, con
         type->plain = ir_type_pointer(m->e->context, plain->pointee, plain->pointee_const);
     else
         type->plain = ir_type_scalar(m->e->context, plain->element == IR_INDEX ? IR_I64 : plain->element);
+    type->nibbles = m->nibbles;
     struct binding *bound = scope_find(m->e, generic->name.text);
     if (!bound) {
         struct value v = value_type(type, at);
@@ -222,6 +224,7 @@ static bool infer(struct matching *m, const struct ast_parameter *p, const struc
         return false;
     }
     const struct ir_type *given = v.kind == VALUE_RUN ? v.run->type : v.kind == VALUE_VIEW ? v.view->run->type : NULL;
+    m->nibbles = v.kind == VALUE_VIEW && v.view->nibbles;
     if (node->kind == TYPE_NODE_TUPLE) {
         if (v.kind != VALUE_TUPLE || v.structure || v.list.count != node->members.count)
             return wrong_argument(m, p, v);

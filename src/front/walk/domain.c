@@ -149,7 +149,7 @@ static bool evaluate(struct elaborator *e, const struct ast_domain *domain, cons
         }
         if (is_repeated(e, domain, i))
             return false;
-        struct value v = elaborate_value(e, member->expression);
+        struct value v = nibbles_elaborate(e, member->expression);
         if (value_is_error(v))
             return false;
         if (!value_is_constant(v)) {

@@ -665,9 +665,10 @@ static struct value elaborate_binary(struct elaborator *e, const struct ast_expr
 {
     if (expression->operation == OPERATOR_AND || expression->operation == OPERATOR_OR)
         return control_logical(e, expression);
-    struct value a = elaborate_value(e, expression->left);
-    struct value b = elaborate_value(e, expression->right);
     const struct ast_expression *left = expression->left, *right = expression->right;
+    bool equality = expression->operation == OPERATOR_EQUAL || expression->operation == OPERATOR_NOT_EQUAL;
+    struct value a = equality ? nibbles_elaborate(e, left) : elaborate_value(e, left);
+    struct value b = equality ? nibbles_elaborate(e, right) : elaborate_value(e, right);
     if (expression->operation == OPERATOR_DIVIDE && left->kind == EXPRESSION_INTEGER &&
         right->kind == EXPRESSION_INTEGER && right->integer.value && left->integer.value % right->integer.value)
         front_report(e, DIAGNOSTIC_W1009, expression->at, "this is %llu: the quotient of two integers is cut off",

@@ -11,14 +11,33 @@
 
 #include <string.h>
 
+/* Whether the name, which the source does not declare, is i4 or u4. */
+static bool is_nibbles(struct elaborator *e, const char *name, enum ir_element *element)
+{
+    bool is_signed = strcmp(name, "i4") == 0;
+    *element = is_signed ? IR_I8 : IR_U8;
+    return (is_signed || strcmp(name, "u4") == 0) && !scope_find(e, name) && !name_table_find(&e->file->names, name);
+}
+
 bool nibbles_type(struct elaborator *e, const struct ast_type *node, enum ir_element *element)
 {
-    bool is_signed = node->kind == TYPE_NODE_NAME && strcmp(node->name.text, "i4") == 0;
-    if (node->kind != TYPE_NODE_NAME || node->module.text || (!is_signed && strcmp(node->name.text, "u4") != 0) ||
-        scope_find(e, node->name.text) || name_table_find(&e->file->names, node->name.text))
+    if (node->kind != TYPE_NODE_NAME || node->module.text)
         return false;
-    *element = is_signed ? IR_I8 : IR_U8;
+    const struct binding *bound = scope_find(e, node->name.text);
+    if (!bound || bound->value.kind != VALUE_TYPE || !bound->value.type->nibbles)
+        return is_nibbles(e, node->name.text, element);
+    *element = bound->value.type->plain->element;
     return true;
+}
+
+struct value nibbles_elaborate(struct elaborator *e, const struct ast_expression *expression)
+{
+    enum ir_element element;
+    if (expression->kind != EXPRESSION_NAME || !is_nibbles(e, expression->name, &element))
+        return elaborate_value(e, expression);
+    struct type *type = ARENA_NEW(e->arena, struct type);
+    *type = (struct type){.kind = TYPE_PLAIN, .plain = ir_type_scalar(e->context, element), .nibbles = true};
+    return value_type(type, expression->at);
 }
 
 /* ---- even numbers ---- */

@@ -71,8 +71,11 @@ struct value access_view_member(struct elaborator *e, const struct view_value *v
 struct value tile_index(struct elaborator *e, struct value base, const struct ast_expression *expression);
 
 /* views of 4-bit elements */
-/* `i4` or `u4`, where the source declares nothing of that name: the element that a load of it gives. */
+/* `i4` or `u4`, where the source declares nothing of that name, or a generic that is one: the element that a load of it
+ * gives. */
 bool nibbles_type(struct elaborator *e, const struct ast_type *node, enum ir_element *element);
+/* A member of a set, or what a type is compared with: the value of the expression, which may be `i4` or `u4`. */
+struct value nibbles_elaborate(struct elaborator *e, const struct ast_expression *expression);
 bool nibbles_is_even(const struct elaborator *e, const struct ir_value *v);
 /* Makes a place of elements one of bytes; false: reported. */
 bool nibbles_place(struct elaborator *e, struct place_value *place, struct location at);
