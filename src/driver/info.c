@@ -1,7 +1,7 @@
 /* tilecc info FILE.o: what an object made by tilecc holds: the kernels that C can call, and the code for each GPU
  * with its registers and memory, and how it is launched.  targets/host/object.c says how sections are named.  Any
  * bytes may be given. */
-#include "driver/info.h"
+#include "driver/info/info.h"
 
 #include <errno.h>
 #include <string.h>
@@ -13,57 +13,9 @@
 #define IMAGE_SECTION ".rodata.tile.image."
 #define DESCRIPTOR_RELOCATIONS ".rela.data.rel.ro.tile."
 
-static bool is_inside(const struct object *object, uint64_t offset, uint64_t size)
-{
-    return offset <= object->size && size <= object->size - offset;
-}
-
-bool object_read(const struct object *object, uint64_t offset, void *into, size_t size)
-{
-    if (!is_inside(object, offset, size))
-        return false;
-    memcpy(into, object->data + offset, size);
-    return true;
-}
-
-bool object_section(const struct object *object, unsigned index, Elf64_Shdr *section)
-{
-    return index < object->header.e_shnum &&
-           object_read(object, object->header.e_shoff + (uint64_t)index * sizeof *section, section, sizeof *section) &&
-           (section->sh_type == SHT_NOBITS || is_inside(object, section->sh_offset, section->sh_size));
-}
-
-/* A string of a string section, or "" where the file is broken. */
-static const char *string_at(const struct object *object, const Elf64_Shdr *strings, uint64_t offset)
-{
-    if (strings->sh_type != SHT_STRTAB || offset >= strings->sh_size)
-        return "";
-    const char *text = (const char *)object->data + strings->sh_offset + offset;
-    return memchr(text, 0, strings->sh_size - offset) ? text : "";
-}
-
-static bool open_object(struct object *object)
-{
-    Elf64_Shdr names;
-    return object_read(object, 0, &object->header, sizeof object->header) &&
-           memcmp(object->header.e_ident, ELFMAG, SELFMAG) == 0 && object->header.e_ident[EI_CLASS] == ELFCLASS64 &&
-           object->header.e_ident[EI_DATA] == ELFDATA2LSB && object->header.e_shentsize == sizeof(Elf64_Shdr) &&
-           object_section(object, object->header.e_shstrndx, &names);
-}
-
 static const char *machine_name(unsigned machine)
 {
     return machine == EM_X86_64 ? "x86_64" : machine == EM_AARCH64 ? "aarch64" : "another machine";
-}
-
-/* A name from the file, which may hold anything, for a terminal. */
-const char *object_shown(const struct object *object, const char *name)
-{
-    char *copy = arena_string(object->arena, name);
-    for (char *c = copy; *c; c++)
-        if ((unsigned char)*c < ' ' || (unsigned char)*c > '~')
-            *c = '?';
-    return copy;
 }
 
 static void print_kernels(const struct object *object, const Elf64_Shdr *names, int *count)
@@ -72,7 +24,7 @@ static void print_kernels(const struct object *object, const Elf64_Shdr *names, 
         Elf64_Shdr section;
         if (!object_section(object, i, &section))
             continue;
-        const char *name = string_at(object, names, section.sh_name);
+        const char *name = object_name(object, names, section.sh_name);
         if (strncmp(name, SHARED_SECTION, strlen(SHARED_SECTION)) == 0)
             printf("shared  %s: %llu bytes of host code that other kernels have, too\n",
                    object_shown(object, name + strlen(SHARED_SECTION)), (unsigned long long)section.sh_size);
@@ -83,16 +35,6 @@ static void print_kernels(const struct object *object, const Elf64_Shdr *names, 
         info_print_instances(object, i);
         ++*count;
     }
-}
-
-bool object_symbol(const struct object *object, const Elf64_Shdr *relocations, const Elf64_Rela *relocation,
-                   Elf64_Sym *symbol)
-{
-    Elf64_Shdr symbols;
-    if (!object_section(object, relocations->sh_link, &symbols) || symbols.sh_type != SHT_SYMTAB)
-        return false;
-    uint64_t offset = ELF64_R_SYM(relocation->r_info) * sizeof *symbol;
-    return offset < symbols.sh_size && object_read(object, symbols.sh_offset + offset, symbol, sizeof *symbol);
 }
 
 /* The descriptor of a variant: where its structure starts in which data, and the relocations of that data. */
@@ -138,7 +80,7 @@ static bool find_variant(const struct object *object, const Elf64_Shdr *names, u
         Elf64_Rela relocation;
         Elf64_Sym symbol;
         if (!object_section(object, i, &found->relocations) || found->relocations.sh_type != SHT_RELA ||
-            strncmp(string_at(object, names, found->relocations.sh_name), DESCRIPTOR_RELOCATIONS,
+            strncmp(object_name(object, names, found->relocations.sh_name), DESCRIPTOR_RELOCATIONS,
                     strlen(DESCRIPTOR_RELOCATIONS)) != 0 ||
             !object_section(object, found->relocations.sh_info, &data) || data.sh_type == SHT_NOBITS ||
             !find_relocation(object, &found->relocations, from, image, &relocation, &symbol))
@@ -227,7 +169,7 @@ static void print_images(const struct object *object, const Elf64_Shdr *names, i
         Elf64_Shdr section;
         if (!object_section(object, i, &section) || section.sh_type == SHT_NOBITS)
             continue;
-        const char *name = string_at(object, names, section.sh_name);
+        const char *name = object_name(object, names, section.sh_name);
         if (strncmp(name, IMAGE_SECTION, strlen(IMAGE_SECTION)) != 0)
             continue;
         print_image(object, names, name + strlen(IMAGE_SECTION), &section, i);
@@ -241,7 +183,7 @@ static int print_object(const char *path, const struct buffer *bytes, struct are
     struct object object = {.data = (const unsigned char *)bytes->data, .size = bytes->size, .arena = arena};
     Elf64_Shdr names;
     int count = 0, texts = 0;
-    if (!open_object(&object) || !object_section(&object, object.header.e_shstrndx, &names)) {
+    if (!object_open(&object) || !object_section(&object, object.header.e_shstrndx, &names)) {
         driver_error(NULL, "'%s' is not a 64-bit ELF object", path);
         return EXIT_FILE;
     }
@@ -252,6 +194,7 @@ static int print_object(const char *path, const struct buffer *bytes, struct are
         driver_error(NULL, "'%s' holds no kernels of tilecc", path);
         return EXIT_FILE;
     }
+    info_print_sizes(&object, &names);
     if (!texts)
         printf("PTX     none: nothing is compiled where the program runs\n");
     return EXIT_OK;

@@ -150,6 +150,31 @@ load helper
     contains "cpu-baseline: 2 instances = 1 of D x 2 of CAUSAL"
 }
 
+@test "info tells what takes the bytes: kernels, GPUs, the rest" {
+    needs_ptxas
+    expect 0 tilecc -arch=cpu,sm_80,sm_90a,compute_90a -o s.o --spec 'softmax<f16>[B=1024]' --spec 'softmax<f32>[B=1024]' "$SRCDIR/examples/softmax.tile"
+    "$TILECC" info s.o | sed -n 's/^size    //p' >sizes
+    [ "$(cut -d: -f1 sizes | tr '\n' ' ')" = 'softmax_f16 softmax_f32 sm_80 sm_90a sm_90a.ptx all ' ]
+    [ "$(sed -n 's/^all: \([0-9]*\) .*/\1/p' sizes)" = "$(stat -c %s s.o)" ]
+    images() { # bytes of the images whose names end so
+        local all=0 size
+        for size in $(readelf -SW s.o | sed -nE "s/.* \\.rodata\\.tile\\.image\\.$1 +PROGBITS +[0-9a-f]+ [0-9a-f]+ ([0-9a-f]+) .*/\\1/p"); do
+            all=$((all + 16#$size))
+        done
+        echo $all
+    }
+    for target in sm_80 sm_90a sm_90a.ptx; do
+        [ "$(sed -n "s/^$target: \([0-9]*\) .* 4 images\$/\1/p" sizes)" = "$(images "softmax_[^ ]*[.]$target")" ]
+    done
+    [ "$(sed -n 's/^softmax_f16: .* \([0-9]*\) in 6 images$/\1/p' sizes)" = "$(images 'softmax_f16__[^ ]*')" ]
+    # kernels and the rest are all
+    awk '/^softmax/ { n += $2 } /^all/ { n += $4; exit n != $2 }' sizes
+    expect 0 tilecc -arch=cpu -o k.o k.tile
+    expect 0 tilecc info k.o
+    contains "size    k_axpy: "
+    lacks " images"
+}
+
 @test "info shows a damaged object's names without control characters, and refuses one cut short" {
     expect 0 tilecc -arch=cpu k.tile
     sed 's/\.text\.tile\.k_axpy/.text.tile.\x1b[1mab/' k.o >odd.o

@@ -2,7 +2,9 @@
  * make check; `make fuzz` builds it with a clang that has libFuzzer and runs it (tests/fuzz/long-run). */
 #include "targets/nvptx/assemble/cubin.c"
 #include "driver/info.c"
-#include "driver/info_instances.c"
+#include "driver/info/instances.c"
+#include "driver/info/object.c"
+#include "driver/info/sizes.c"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* The instances of a kernel in an object, from its descriptor (struct tile_rt_kernel): pointers are followed by their
  * relocations.  A file that is broken shows less. */
-#include "driver/info.h"
+#include "driver/info/info.h"
 
 #include <stddef.h>
 #include <stdio.h>

@@ -13,15 +13,21 @@ struct object {
     struct arena *arena;
 };
 
+/* Reads the header.  False: it is no 64-bit object. */
+bool object_open(struct object *object);
 /* False: the file ends before, or has no such section. */
 bool object_read(const struct object *object, uint64_t offset, void *into, size_t size);
 bool object_section(const struct object *object, unsigned index, Elf64_Shdr *section);
 /* The symbol that a relocation of these relocations names. */
 bool object_symbol(const struct object *object, const Elf64_Shdr *relocations, const Elf64_Rela *relocation,
                    Elf64_Sym *symbol);
+/* A string of a string section, "" where the file is broken. */
+const char *object_name(const struct object *object, const Elf64_Shdr *strings, uint64_t offset);
 /* A name from the file, which may hold anything, for a terminal. */
 const char *object_shown(const struct object *object, const char *name);
 /* The instances of the kernel whose host code is the section: how many for each target and what of, and a line for each
  * of the processor's. */
 void info_print_instances(const struct object *object, unsigned code);
+/* What takes the bytes of the object: a line for each kernel, each GPU, and the rest. */
+void info_print_sizes(const struct object *object, const Elf64_Shdr *names);
 #endif
