@@ -24,6 +24,14 @@
     [[ "$output" == *"right   bicg"* ]]
 }
 
+@test "KernelBench, level 2: every third operator" {
+    sh "$SRCDIR/tests/judges/build" kernelbench2 "$BATS_TEST_TMPDIR/judge" cpu
+    run env TILE_CPU_THREADS=2 "$BATS_TEST_TMPDIR/judge/judge" --brief
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [[ "$output" == *"34 judged, 0 not right" ]]
+}
+
 @test "what Triton's test_core asks: every 19th case" {
     EACH=19 sh "$SRCDIR/tests/judges/build" core "$BATS_TEST_TMPDIR/judge" cpu
     run env TILE_CPU_THREADS=2 "$BATS_TEST_TMPDIR/judge/judge" --brief

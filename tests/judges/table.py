@@ -78,6 +78,21 @@ def npbench():
         print(f'| {program} | not there | | | | | {causes[program]} |')
 
 
+def ported(suite, title):
+    """Of a level that is ported in part: what each was when its port first ran ("first": right, or whose mistake), and is."""
+    name, run = newest(suite)
+    first = sum(row['first'] == 'right' for row in run['ours'])
+    right = sum(row['status'] == 'right' for row in run['ours'])
+    print(f'\n# {title}\n')
+    print(f"{run['device']}, small and odd sizes, commit {run['commit']}, KernelBench {run['kernelbench']}; {name}. "
+          f"{first} of {len(run['ours'])} right when they first ran, {right} now.\n")
+    print('| operator | first | now | bytes of source |\n|---|---|---|---|')
+    for row in run['ours']:
+        number = row['name'].split('_')[0]
+        size = sum(f.stat().st_size for f in (HERE / suite).glob(f'*/{number}_*.tile'))
+        print(f"| {row['name']} | {row['first']} | {row['status']} | {size} |")
+
+
 def core():
     devices = {}
     for file in sorted((HERE / 'results').glob('*-core.json')):
@@ -101,4 +116,5 @@ def core():
 if __name__ == '__main__':
     kernelbench()
     npbench()
+    ported('kernelbench2', 'KernelBench, level 2: every third operator')
     core()

@@ -110,30 +110,17 @@ static int call_separable(struct judge_case *c)
 
 /* ---- what is wanted ---- */
 
-static int64_t outer_extent(const struct judge_case *c, int d)
-{
-    int64_t reach = taps_size(c, 'l', d, 1) * (taps_size(c, 'k', d, 1) - 1);
-    return (judge_size(c, taps_names[d]) + 2 * taps_size(c, 'p', d, 0) - reach - 1) / taps_size(c, 's', d, 1) + 1;
-}
+static void derive(struct judge_case *c) { taps_derive(c, taps_outer); }
 
-static void derive(struct judge_case *c) { taps_derive(c, outer_extent); }
-
-/* The sum over the taps of channel `channel` of x at output place `to`, with the weights from `weight` of tensor 1 on. */
-static void add_taps(const struct judge_case *c, int64_t image, const int64_t *to, int64_t weight,
+/* The sum over the taps of channel `channel` of x, of all images, at output place `to`, with the weights from `weight`
+ * of tensor 1 on. */
+static void add_taps(const struct judge_case *c, int64_t channel, const int64_t *to, int64_t weight,
                      struct judge_value *sum)
 {
-    int64_t taps = judge_size(c, "taps");
+    int64_t taps = judge_size(c, "taps"), size = judge_size(c, "d") * judge_size(c, "h") * judge_size(c, "w");
     for (int64_t k = 0; k < taps; k++) {
-        int64_t place = image, tap[3];
-        bool inside = true;
-        taps_split(c, k, tap);
-        for (int d = 0; d < 3; d++) {
-            int64_t extent = judge_size(c, taps_names[d]);
-            int64_t from = to[d] * taps_size(c, 's', d, 1) - taps_size(c, 'p', d, 0) + tap[d] * taps_size(c, 'l', d, 1);
-            inside &= from >= 0 && from < extent;
-            place = place * extent + from;
-        }
-        double term = inside ? judge_element(c, 0, place) * judge_element(c, 1, weight + k) : 0;
+        int64_t place = taps_from(c, to, k);
+        double term = place >= 0 ? judge_element(c, 0, channel * size + place) * judge_element(c, 1, weight + k) : 0;
         sum->value += term;
         sum->size += fabs(term);
     }

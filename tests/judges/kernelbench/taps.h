@@ -37,4 +37,47 @@ static inline void taps_split(const struct judge_case *c, int64_t k, int64_t *ta
         k /= taps_size(c, 'k', d, 1);
     }
 }
+
+/* Extents of the result of a convolution and of a transposed one. */
+static inline int64_t taps_outer(const struct judge_case *c, int d)
+{
+    int64_t reach = taps_size(c, 'l', d, 1) * (taps_size(c, 'k', d, 1) - 1);
+    return (judge_size(c, taps_names[d]) + 2 * taps_size(c, 'p', d, 0) - reach - 1) / taps_size(c, 's', d, 1) + 1;
+}
+
+static inline int64_t taps_outer_turned(const struct judge_case *c, int d)
+{
+    int64_t reach = taps_size(c, 'l', d, 1) * (taps_size(c, 'k', d, 1) - 1);
+    return (judge_size(c, taps_names[d]) - 1) * taps_size(c, 's', d, 1) - 2 * taps_size(c, 'p', d, 0) + reach +
+           taps_size(c, 'q', d, 0) + 1;
+}
+
+/* Where tap k takes element `to` of the result from: its place among the elements of a channel, -1 for nowhere. */
+static inline int64_t taps_from(const struct judge_case *c, const int64_t *to, int64_t k)
+{
+    int64_t place = 0, tap[3];
+    taps_split(c, k, tap);
+    for (int d = 0; d < 3; d++) {
+        int64_t extent = judge_size(c, taps_names[d]);
+        int64_t from = to[d] * taps_size(c, 's', d, 1) - taps_size(c, 'p', d, 0) + tap[d] * taps_size(c, 'l', d, 1);
+        if (from < 0 || from >= extent)
+            return -1;
+        place = place * extent + from;
+    }
+    return place;
+}
+
+static inline int64_t taps_from_turned(const struct judge_case *c, const int64_t *to, int64_t k)
+{
+    int64_t place = 0, tap[3];
+    taps_split(c, k, tap);
+    for (int d = 0; d < 3; d++) {
+        int64_t extent = judge_size(c, taps_names[d]), stride = taps_size(c, 's', d, 1);
+        int64_t from = to[d] + taps_size(c, 'p', d, 0) - tap[d] * taps_size(c, 'l', d, 1);
+        if (from < 0 || from % stride != 0 || from / stride >= extent)
+            return -1;
+        place = place * extent + from / stride;
+    }
+    return place;
+}
 #endif

@@ -59,33 +59,11 @@ TRANSPOSED(transposed_78)
 TRANSPOSED(transposed_79)
 TRANSPOSED(transposed_81)
 
-static int64_t outer_extent(const struct judge_case *c, int d)
-{
-    int64_t reach = taps_size(c, 'l', d, 1) * (taps_size(c, 'k', d, 1) - 1);
-    return (judge_size(c, taps_names[d]) - 1) * taps_size(c, 's', d, 1) - 2 * taps_size(c, 'p', d, 0) + reach +
-           taps_size(c, 'q', d, 0) + 1;
-}
-
 static void derive(struct judge_case *c)
 {
     if (judge_size_or(c, "g", -1) < 0)
         judge_set_size(c, "g", 1);
-    taps_derive(c, outer_extent);
-}
-
-/* Where tap k takes element `to` of the result from: its place among the elements of a channel, -1 for nowhere. */
-static int64_t from_where(const struct judge_case *c, const int64_t *to, int64_t k)
-{
-    int64_t place = 0, tap[3];
-    taps_split(c, k, tap);
-    for (int d = 0; d < 3; d++) {
-        int64_t extent = judge_size(c, taps_names[d]), stride = taps_size(c, 's', d, 1);
-        int64_t from = to[d] + taps_size(c, 'p', d, 0) - tap[d] * taps_size(c, 'l', d, 1);
-        if (from < 0 || from % stride != 0 || from / stride >= extent)
-            return -1;
-        place = place * extent + from / stride;
-    }
-    return place;
+    taps_derive(c, taps_outer_turned);
 }
 
 static struct judge_value want(const struct judge_case *c, const int64_t *at)
@@ -95,7 +73,7 @@ static struct judge_value want(const struct judge_case *c, const int64_t *at)
     int64_t size = judge_size(c, "d") * judge_size(c, "h") * judge_size(c, "w");
     struct judge_value sum = {0, 1e-3};
     for (int64_t k = 0; k < taps; k++) {
-        int64_t place = from_where(c, at + 2, k);
+        int64_t place = taps_from_turned(c, at + 2, k);
         for (int64_t i = first; place >= 0 && i < first + channels; i++) {
             double term = judge_element(c, 0, (at[0] * channels * groups + i) * size + place) *
                           judge_element(c, 1, (i * outputs + at[1] % outputs) * taps + k);
