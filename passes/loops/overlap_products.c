@@ -189,6 +189,28 @@ static bool used_by_others(const struct rotation *r, const struct ir_value *buff
     return false;
 }
 
+static bool serves_second_stage(const struct rotation *r, const struct ir_operation *op)
+{
+    for (const struct ir_use *use = op->results[0]->uses; use; use = use->next) {
+        const struct ir_operation *user = ir_ancestor_in(r->loop->regions[0], use->user);
+        int at = user ? position(r, user) : -1;
+        if (at < 0 || !r->later[at])
+            return false;
+    }
+    return op->results[0]->uses;
+}
+
+/* A view that the second stage alone reads is made there: one that goes round the loop is another each time, of which no
+ * producer knows what it is a part of. */
+static void move_views(struct rotation *r)
+{
+    for (int i = r->body.count - 1; i >= 0; i--) {
+        const struct ir_operation *op = r->body.data[i];
+        bool view = op->result_count == 1 && op->results[0]->type->kind == IR_VIEW && ir_has_trait(op, IR_TRAIT_PURE);
+        r->later[i] |= view && serves_second_stage(r, op);
+    }
+}
+
 static bool split_stages(struct rotation *r)
 {
     int count = r->body.count;
@@ -206,6 +228,7 @@ static bool split_stages(struct rotation *r)
             if (position(r, value->definition) >= 0)
                 r->later[position(r, value->definition)] = true;
     }
+    move_views(r);
     for (int i = 0; i < count; i++) { /* stores and barriers keep their places, which are not ours to change */
         const struct ir_operation *op = r->body.data[i];
         bool ours = r->later[i] || op == r->first || op == r->first_wait || op->opcode == OP_COPY_ASYNC ||
