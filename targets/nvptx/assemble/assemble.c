@@ -132,11 +132,14 @@ static const char *label_of(const struct kernel_variant *variant)
     return variant->label ? variant->label : variant->function->name;
 }
 
-/* The user's own `maxnreg`. */
+/* The user's own `maxnreg`, or roles, which share out what the limit gives. */
 static bool asks_for_registers(const struct kernel_variant *variant)
 {
     for (int i = 0; i < variant->knobs.count; i++)
         if (strcmp(variant->knobs.data[i].name, "maxnreg") == 0)
+            return true;
+    for (const struct ir_operation *op = variant->function->body->first; op; op = op->next)
+        if (op->opcode == OP_ROLES && ir_attribute(op, IR_ATTRIBUTE_ROLE_REGISTERS))
             return true;
     return false;
 }

@@ -107,8 +107,6 @@ static bool raise_limit(const struct target_row *row, int threads, const struct 
     static const char words[] = "\n.maxnreg ";
     const char *line = strstr(ptx->data, words), *end = line ? strchr(line + 1, '\n') : NULL;
     int limit;
-    if (strstr(ptx->data, "setmaxnreg"))
-        return false; /* roles share out what the limit gives */
     if (!end || sscanf(line + sizeof words - 1, "%d", &limit) != 1 || limit <= 0)
         return false;
     int blocks = target_registers(row) / (limit * threads);
