@@ -26,6 +26,8 @@ static const struct example examples[] = {
      0.02, 0},
     {"tests/exec/loops.tile", "attention_bwd<bf16>[D=128,CAUSAL=false]", "L=136 S=200 Z=1 H=1 scale=1 D=128 CAUSAL=0",
      0.02, 0},
+    {"tests/exec/loops.tile", "attention_bwd<bf16>[D=64,CAUSAL=true]", "L=200 S=264 Z=1 H=1 scale=1 D=64 CAUSAL=1",
+     0.02, 0},
     {"tests/exec/loops.tile", "attention_bwd<f16>[D=64,BM=64,BN=64,CAUSAL=true]",
      "L=136 S=200 Z=1 H=1 scale=1 D=64 CAUSAL=1", 0.02, 0},
     {"tests/exec/rewritten.tile", NULL, "M=72 N=136 K=104 L=40 Z=2", 0, 0},
