@@ -418,18 +418,22 @@ static bool asks_extent(const struct stores *s, const struct ir_value *value, in
     return false;
 }
 
+/* A condition of the call, beyond the agreement of names. */
+static bool is_asked(const struct stores *s, int class)
+{
+    for (const struct ir_operation *op = s->function->body->first; op; op = op->next)
+        if (op->opcode == OP_ASSUME && !is_agreement(op->operands[0]) && asks_extent(s, op->operands[0], class))
+            return true;
+    return false;
+}
+
 /* n / by instances that each store `by` elements, where nobody says that `by` divides n. */
 static bool leaves_rest(const struct stores *s, int g, int d, int64_t step)
 {
     int64_t by;
     int class = kernel_rounded_down(s->lint->entry, s->lint->variant, g, &by);
     const struct ir_argument_fact *fact = &s->function->facts.data[s->view->index];
-    if (!class || class != fact->extent_class[d] || by != step)
-        return false;
-    for (const struct ir_operation *op = s->function->body->first; op; op = op->next)
-        if (op->opcode == OP_ASSUME && !is_agreement(op->operands[0]) && asks_extent(s, op->operands[0], class))
-            return false;
-    return true;
+    return class && class == fact->extent_class[d] && by == step && !is_asked(s, class);
 }
 
 static void check_rest(struct stores *s, int g)
@@ -447,6 +451,75 @@ static void check_rest(struct stores *s, int g)
         s->lint->diagnostics, diagnostic, first->op->at,
         "the grid counts n / %lld instances, rounded down: count `cdiv(n, %lld)`, or say `requires(n %% %lld == 0)`",
         (long long)step, (long long)step, (long long)step);
+}
+
+/* The grid counts parts of one dimension of the view, and the places go along another one by it: as a transpose does whose
+ * result is indexed like its source. */
+static void check_exchange(struct stores *s, int g)
+{
+    const struct ir_argument_fact *fact = &s->function->facts.data[s->view->index];
+    int64_t step;
+    int d = dimension_of(s, g, &step), counted = -1, class = s->function->grid_class[g];
+    for (int e = 0; e < s->view->type->rank && class; e++)
+        if (fact->extent_class[e] == class)
+            counted = e;
+    if (d < 0 || counted < 0 || fact->extent_class[d] == class || !fact->extent_class[d] ||
+        is_asked(s, fact->extent_class[d]))
+        return;
+    const struct store *first = &s->list[0];
+    const char *name = grid_name(s, g);
+    struct diagnostic *diagnostic = report(
+        s, DIAGNOSTIC_W1013, first->op,
+        arena_printf(s->lint->arena, "`%s` counts parts of dimension %d of `%s`, and the places go along dimension %d",
+                     name, counted, s->view->name, d));
+    diag_note(
+        s->lint->diagnostics, diagnostic, first->op->at,
+        "where the two extents differ, elements are left out: use `%s` as index %d, or let the grid count dimension "
+        "%d",
+        name, counted, d);
+}
+
+/* n / by of an extent of that class, in a loop from 0. */
+static bool counts_rounded(const struct stores *s, const struct ir_operation *loop, int class, int64_t by)
+{
+    int64_t from, step, parts;
+    const struct ir_operation *to = loop->operands[1]->definition;
+    while (to && to->opcode == OP_CAST)
+        to = to->operands[0]->definition;
+    return to && to->opcode == OP_DIV && ir_constant_integer(to->operands[1], &parts) && parts == by &&
+           ir_constant_integer(loop->operands[0], &from) && from == 0 &&
+           ir_constant_integer(loop->operands[2], &step) && step == 1 && asks_extent(s, to->operands[0], class);
+}
+
+/* for j in 0..N / B { y[j*B +: B] = … } leaves out what B does not divide. */
+static void check_rounded_loop(struct stores *s)
+{
+    struct ir_access access;
+    const struct store *first = &s->list[0];
+    const struct ir_argument_fact *fact = &s->function->facts.data[s->view->index];
+    if (s->count != 1 || !ir_access_of(first->op, &access))
+        return;
+    for (int d = 0; d < access.rank; d++) {
+        const struct ir_operation *op = access.index[d]->definition;
+        int64_t by;
+        if (!op || op->opcode != OP_MUL || access.place[d] < 1 || !fact->extent_class[d])
+            continue;
+        int number = ir_constant_integer(op->operands[0], &by) ? 0 : 1;
+        const struct ir_value *variable = op->operands[1 - number];
+        const struct ir_operation *loop = variable->definition ? NULL : variable->block->parent;
+        if (!loop || loop->opcode != OP_FOR || variable->index != 0 ||
+            !ir_constant_integer(op->operands[number], &by) || by != access.place[d] ||
+            !counts_rounded(s, loop, fact->extent_class[d], by) || is_asked(s, fact->extent_class[d]))
+            continue;
+        struct diagnostic *diagnostic = report(
+            s, DIAGNOSTIC_W1013, first->op,
+            arena_printf(s->lint->arena, "no turn of the loop stores the last elements of `%s` along dimension %d",
+                         s->view->name, d));
+        diag_note(
+            s->lint->diagnostics, diagnostic, loop->at,
+            "the loop has n / %lld turns, rounded down: count to `cdiv(n, %lld)`, or say `requires(n %% %lld == 0)`",
+            (long long)by, (long long)by, (long long)by);
+    }
 }
 
 /* The step of a loop along which all stores of the view move, in that dimension, from a start and by so much that the
@@ -580,12 +653,15 @@ void lint_stores(const struct lint *lint, const struct ir_function *function)
         s->count = 0;
         s->odd = s->unformed = false;
         ir_walk(function->body, collect, s);
-        if (s->count && !s->odd)
+        if (s->count && !s->odd) {
             check_steps(s);
+            check_rounded_loop(s);
+        }
         for (int g = 0; g < function->grid_rank && s->count && !s->odd && !s->unformed; g++) {
             check_overlap(s, g);
             check_cover(s, g);
             check_rest(s, g);
+            check_exchange(s, g);
         }
     }
 }

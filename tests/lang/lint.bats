@@ -186,6 +186,15 @@ right~$V grid(m: 4)~ for j in m..N step 4 { y[j] = x[j]; }
 right~(x: in f32[N], y: inout f32[N]) grid(m: 1)~ for j in 0..N step 2 { y[j] = x[j]; }
 uncovered~$V grid(m: N / 64)~ y[m*64 +: 64] = x[m*64 +: 64];
 uncovered~$T grid(m: M / 16, n: cdiv(N, 64)) requires(N % 64 == 0)~ y[m*16 +: 16, n*64 +: 64] = x[m*16 +: 16, n*64 +: 64];
+uncovered~(x: in f32[M, N], y: out f32[N, M]) grid(m: cdiv(M, 64), n: cdiv(N, 64))~ y[m*64 +: 64, n*64 +: 64] = trans(x[m*64 +: 64, n*64 +: 64]);
+uncovered~$T grid(m: cdiv(N, 64))~ for j in 0..N step 64 { y[m, j +: 64] = x[m, j +: 64]; }
+uncovered~$T grid(n: N)~ y[n, 0] = x[n, 0];
+right~$T grid(m: cdiv(N, 64)) requires(M == cdiv(N, 64))~ for j in 0..N step 64 { y[m, j +: 64] = x[m, j +: 64]; }
+right~(x: in f32[N, N], y: out f32[N, N]) grid(m: cdiv(N, 64), n: cdiv(N, 64))~ y[n*64 +: 64, m*64 +: 64] = trans(x[m*64 +: 64, n*64 +: 64]);
+right~$T grid(n: N)~ y[0, n] = x[0, n];
+uncovered~$T grid(m: M)~ for j in 0..N/64 { y[m, j*64 +: 64] = x[m, j*64 +: 64]; }
+right~$T grid(m: M)~ for j in 0..cdiv(N, 64) { y[m, j*64 +: 64] = x[m, j*64 +: 64]; }
+right~$T grid(m: M) requires(N % 64 == 0)~ for j in 0..N/64 { y[m, j*64 +: 64] = x[m, j*64 +: 64]; }
 right~$V grid(m: N / 64) requires(N % 64 == 0)~ y[m*64 +: 64] = x[m*64 +: 64];
 right~$V grid(m: N / 64) requires(N % 128 == 0)~ y[m*64 +: 64] = x[m*64 +: 64];
 right~(x: in f32[N], y: out f32[N], g: in f32[G]) grid(m: N / 64) requires(N == 64*G)~ y[m*64 +: 64] = x[m*64 +: 64] * g[m];

@@ -53,6 +53,7 @@ struct unknown {
     const char *name;
     const struct ast_declaration *within;
     int line, column;
+    struct diagnostic *told; /* its fix-it is for the uses behind it, too */
 };
 struct reported {
     enum diagnostic_code code;

@@ -49,11 +49,15 @@ static bool is_said(struct elaborator *e, const char *name, struct location at)
     enum { MOST_UNKNOWN = 1000 };
     if (e->front->unknown.count >= MOST_UNKNOWN)
         return false;
-    const struct unknown own = {name, enclosing(e->file, at), at.line, at.column};
+    const struct unknown own = {name, enclosing(e->file, at), at.line, at.column, NULL};
     for (int i = 0; i < e->front->unknown.count; i++) {
         const struct unknown *said = &e->front->unknown.data[i];
-        if (said->name == name && said->within == own.within && own.within)
-            return said->line != at.line || said->column != at.column; /* another instance: front_report knows */
+        if (said->name != name || said->within != own.within || !own.within)
+            continue;
+        const struct fixit *fixit = said->told ? said->told->fixits : NULL;
+        if (fixit && fixit->grade != FIXIT_HINT && !e->muted)
+            front_fixit(e, said->told, at, fixit->grade, fixit->replacement);
+        return said->line != at.line || said->column != at.column; /* another instance: front_report knows */
     }
     if (!e->muted)
         vector_push(e->front->arena, &e->front->unknown, own);
@@ -89,10 +93,8 @@ static bool is_target(const struct ast_statement *assigned, const char *name)
     return false;
 }
 
-static struct value report_unknown(struct elaborator *e, const char *name, struct location at, bool is_type)
+static struct value report_new_unknown(struct elaborator *e, const char *name, struct location at, bool is_type)
 {
-    if (is_said(e, name, at))
-        return lost_value(e, at);
     struct global *kernel = declare_find_kernel(e->file, name);
     if (kernel)
         return global_value(e, kernel, at);
@@ -132,9 +134,11 @@ static struct value report_unknown(struct elaborator *e, const char *name, struc
     if (also) {
         front_fixit(e, d, at, FIXIT_HINT, near);
         front_fixit(e, d, at, FIXIT_HINT, also);
-    } else if (near)
-        front_fixit(e, d, at, strcasecmp(name, near) == 0 ? FIXIT_CERTAIN : FIXIT_PROBABLE, near);
-    else if (is_type)
+    } else if (near) {
+        /* of the library's words, not of what the author named: there `n` and `N` are two things, as `e` and `E` are */
+        bool same = near == builtin && strlen(name) > 2 && strcasecmp(name, near) == 0;
+        front_fixit(e, d, at, same ? FIXIT_CERTAIN : FIXIT_PROBABLE, near);
+    } else if (is_type)
         front_note(e, d, at,
                    "a type that arguments tell is named in `< >`: `fn f<%s>(...)`, `kernel k<%s: {f16, f32}>(...)`",
                    name, name);
@@ -155,6 +159,19 @@ static struct value report_unknown(struct elaborator *e, const char *name, struc
                 return value_error(at);
             }
     return value_error(at);
+}
+
+static struct value report_unknown(struct elaborator *e, const char *name, struct location at, bool is_type)
+{
+    struct diagnostics *diagnostics = e->front->diagnostics;
+    if (is_said(e, name, at))
+        return lost_value(e, at);
+    const struct diagnostic *before = diagnostics->last;
+    int count = e->front->unknown.count;
+    struct value lost = report_new_unknown(e, name, at, is_type);
+    if (count && diagnostics->last != before && e->front->unknown.data[count - 1].name == name)
+        e->front->unknown.data[count - 1].told = diagnostics->last;
+    return lost;
 }
 
 static bool special_name(const char *name, struct location at, struct value *result)

@@ -234,7 +234,7 @@ static struct meaning_node *condition(struct maker *k, struct meaning_shape shap
     }
     if (dice < 17) {
         node = pair(k, dice < 14 ? MEANING_AND : MEANING_OR, IR_BOOL, IR_BOOL, shape, depth);
-        if (shape.rank && node->operand[0]->constant) { /* it would decide alone, without a shape */
+        if (shape.rank && node->operand[0]->shape.rank == 0) { /* it could decide alone, without a shape */
             struct meaning_node *first = node->operand[0];
             node->operand[0] = node->operand[1];
             node->operand[1] = first;
