@@ -53,6 +53,12 @@ void target_print_all(struct buffer *out); /* the text of --print-targets */
  * name, default: as the dynamic linker likes), or not. */
 enum target_visibility { TARGET_VISIBILITY_PROTECTED, TARGET_VISIBILITY_HIDDEN, TARGET_VISIBILITY_DEFAULT };
 
+/* What went wrong with tools in a run of tilecc, over all its sources and architectures. */
+struct tool_failures {
+    VECTOR(const char *) told; /* each is told once */
+    bool hangs;                /* its time was over: none is begun again */
+};
+
 struct target_options {
     struct arena *arena;
     struct ir_context *context;
@@ -64,7 +70,8 @@ struct target_options {
     bool verbose, dry_run, want_ptx, resource_usage;
     bool share_code; /* instances of one kernel whose code is the same have it once */
     int jobs;
-    int tool_seconds; /* how long ptxas may take for one instance; 0: as --tool-timeout's default */
+    int tool_seconds;               /* how long ptxas may take for one instance; 0: as --tool-timeout's default */
+    struct tool_failures *failures; /* NULL: of this compilation alone */
     int xptxas_count;
     const char *const *xptxas;
     enum target_visibility visibility; /* of entries */
@@ -77,6 +84,9 @@ struct target_options {
     const char *const *prefix_map; /* -ffile-prefix-map=old=new */
 };
 
+/* A tool that does not work at all fails alike on every kernel, for every architecture and source.  False: the problem
+ * was told. */
+bool target_tool_failed(const struct target_options *options, const char *problem);
 /* What debug information calls a source: -ffile-prefix-map applied. */
 const char *target_source_name(const struct target_options *options, const char *name);
 

@@ -82,6 +82,16 @@ bool target_has_math(const struct target_row *row, enum ir_math function, enum i
     }
 }
 
+bool target_tool_failed(const struct target_options *options, const char *problem)
+{
+    struct tool_failures *failures = options->failures;
+    for (int i = 0; i < failures->told.count; i++)
+        if (strcmp(failures->told.data[i], problem) == 0)
+            return false;
+    vector_push(options->arena, &failures->told, problem);
+    return true;
+}
+
 const char *target_source_name(const struct target_options *options, const char *name)
 {
     for (int i = options->prefix_map_count - 1; i >= 0; i--) { /* the last that fits wins, as in C compilers */

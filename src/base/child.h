@@ -7,11 +7,12 @@
 struct child_limits {
     int seconds;
     size_t memory_bytes, output_bytes;
+    int last_code; /* a worker that ends with it is the last: those that run are ended, no other is begun */
 }; /* 0: none */
 struct child_result {
     int exit_code; /* of a normal exit, else -1 */
     int signal;    /* that ended it, else 0 */
-    bool timed_out, not_started, output_too_large;
+    bool timed_out, not_started /* or ended, behind another's last_code */, output_too_large;
     struct buffer output, errors;
 };
 /* Runs argv[0] (an absolute path) with `input` on its standard input, a fixed small environment and `directory` as its

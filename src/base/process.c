@@ -155,6 +155,12 @@ static void kill_group(const struct process *process)
         kill(-process->id, SIGKILL);
 }
 
+void process_end(struct process *process)
+{
+    process->result->not_started = true;
+    kill_group(process);
+}
+
 static void feed(struct process *process)
 {
     ssize_t put = write(process->input, process->input_data, process->input_left);

@@ -24,6 +24,8 @@ int64_t process_clock(void);
  * with us. In the parent returns its id, or -1 with errno. */
 pid_t process_start(struct process *process, const void *input, size_t input_size, struct child_limits limits,
                     struct child_result *result, int *output_descriptor);
+/* Ends the process, whose result nobody wants any more; process_serve collects it. */
+void process_end(struct process *process);
 /* Serves all pipes until at least one of the processes has ended and been collected (its id is 0 again). */
 void process_serve(struct process *processes, int count);
 #endif

@@ -40,6 +40,18 @@ static bool start_task(struct process *process, worker_function *work, void *con
     return id > 0;
 }
 
+/* Whether one of the tasks ended with the code; then all that still run are ended. */
+static bool has_ended_all(struct process *running, int jobs, int last_code)
+{
+    bool found = false;
+    for (int i = 0; i < jobs; i++)
+        found |= running[i].result && !running[i].id && running[i].result->exit_code == last_code;
+    for (int i = 0; i < jobs && found; i++)
+        if (running[i].id)
+            process_end(&running[i]);
+    return found;
+}
+
 void worker_check_machine(const struct child_result *done)
 {
     const char *errors = done->errors.data ? done->errors.data : "";
@@ -71,6 +83,8 @@ void workers_run_noticed(worker_function *work, worker_notice *begins, void *con
         memory_exhausted();
     struct sigaction ignore = {.sa_handler = SIG_IGN}, before;
     sigaction(SIGPIPE, &ignore, &before);
+    for (int i = 0; i < count; i++)
+        done[i] = (struct child_result){.exit_code = -1, .not_started = true};
     int next = 0, active = 0;
     do {
         for (int i = 0; i < jobs && next < count; i++) {
@@ -88,6 +102,8 @@ void workers_run_noticed(worker_function *work, worker_notice *begins, void *con
             }
         }
         process_serve(running, jobs);
+        if (limits.last_code && has_ended_all(running, jobs, limits.last_code))
+            count = next;
         active = 0;
         for (int i = 0; i < jobs; i++)
             active += running[i].id != 0;

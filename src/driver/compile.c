@@ -323,11 +323,12 @@ static bool compile_steps(struct compilation *compilation)
     return written;
 }
 
-enum exit_code compile_file(const struct options *options, const char *path, struct written *written)
+enum exit_code compile_file(const struct options *options, const char *path, struct run *run)
 {
     struct compilation compilation;
     set_up(&compilation, options, path);
-    compilation.written = written;
+    compilation.written = &run->written;
+    compilation.target.failures = &run->failures;
     if (!read_source(&compilation, path))
         return compilation.code;
     if (compile_is_tir(path))

@@ -23,6 +23,12 @@ struct written {
     int count, capacity;
 }; /* names of outputs */
 
+/* What the files of one command have in common. */
+struct run {
+    struct written written;
+    struct tool_failures failures;
+};
+
 struct compilation {
     const struct options *options;
     struct arena *arena;
@@ -48,8 +54,8 @@ struct compilation {
     enum exit_code code;                   /* why it failed, when not for the source's errors */
 };
 
-/* `written`: what the files of the run before this one gave, and then this one. */
-enum exit_code compile_file(const struct options *options, const char *path, struct written *written);
+/* `run`: what the files before this one gave and met, and then this one. */
+enum exit_code compile_file(const struct options *options, const char *path, struct run *run);
 bool compile_is_tir(const char *path);
 const char *compile_stem(const struct options *options, const char *path);
 enum exit_code compile_tir(struct compilation *compilation);

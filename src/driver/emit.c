@@ -217,6 +217,8 @@ static bool make_cubins_for(struct compilation *compilation, int target, int cou
     int before = module->images.count;
     compilation->target.without_ptxas = !compilation->target.ptxas && !as_cubin;
     bool ok = nvptx_compile(&compilation->target, module, count, tasks);
+    if (!ok && !compilation->diagnostics->errors) /* told by an earlier source */
+        compilation->code = compilation->target.ptxas ? EXIT_TOOL : EXIT_ENVIRONMENT;
     for (int i = before; i < module->images.count; i++) {
         module->images.data[i].with_ptx = as_ptx;
         module->images.data[i].without_cubin = !as_cubin;

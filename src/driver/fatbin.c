@@ -113,7 +113,10 @@ static bool run_fatbinary(struct compilation *compilation, const char *tool, str
     if (ok)
         ok = file_read(arena_printf(compilation->arena, "/proc/self/fd/%d", result_file), 0, out);
     if (!ok || !is_whole(out)) {
-        driver_error(compilation->options, "fatbinary failed: %s", why_failed(&result));
+        const char *why = arena_string(compilation->arena, why_failed(&result));
+        if (target_tool_failed(&compilation->target, why))
+            driver_error(compilation->options, "fatbinary failed: %s", why);
+        compilation->target.failures->hangs |= result.timed_out;
         compilation->code = EXIT_TOOL;
         ok = false;
     }
@@ -141,7 +144,8 @@ bool emit_fatbins(struct compilation *compilation, struct parts *parts)
 {
     const char *tool = tool_find(compilation->options, "fatbinary");
     if (!tool) {
-        driver_error(compilation->options, "--emit=fatbin needs fatbinary of a CUDA toolkit, and there is none");
+        if (target_tool_failed(&compilation->target, "there is no fatbinary"))
+            driver_error(compilation->options, "--emit=fatbin needs fatbinary of a CUDA toolkit, and there is none");
         compilation->code = EXIT_ENVIRONMENT;
         return false;
     }

@@ -183,9 +183,9 @@ static int run(const struct options *options)
     }
     if (!has_own_stems(options))
         return EXIT_USAGE;
-    struct written written = {0};
+    struct run together = {0};
     for (int i = 0; i < options->files.count; i++) {
-        enum exit_code here = compile_file(options, options->files.data[i], &written);
+        enum exit_code here = compile_file(options, options->files.data[i], &together);
         if (code == EXIT_OK)
             code = here;
     }

@@ -49,6 +49,32 @@ static void test_workers(int jobs)
     }
 }
 
+static int end_all(void *context, int task, struct buffer *out)
+{
+    (void)context;
+    buffer_printf(out, "%d", task);
+    if (task == 1)
+        return 93;
+    for (int i = 0; task == 2 && i < 60; i++)
+        sleep(1);
+    return 0;
+}
+
+/* The task in front of the last one is done, the one beside it is ended, those behind it are not begun. */
+static void test_last(void)
+{
+    struct child_result done[9];
+    time_t begin = time(NULL);
+    workers_run(end_all, NULL, 9, 2, (struct child_limits){.seconds = 50, .last_code = 93}, done);
+    CHECK(time(NULL) - begin < 30);
+    CHECK(done[0].exit_code == 0 && !done[0].not_started && done[1].exit_code == 93 && !done[1].not_started);
+    for (int i = 3; i < 9; i++)
+        CHECK(done[i].not_started && done[i].exit_code == -1);
+    CHECK(done[2].not_started);
+    for (int i = 0; i < 9; i++)
+        free_result(&done[i]);
+}
+
 static bool run(const char *script, const void *input, size_t size, struct child_limits limits,
                 struct child_result *result)
 {
@@ -108,6 +134,7 @@ int main(void)
     setenv("SECRET", "1", 1);
     test_workers(1);
     test_workers(4);
+    test_last();
     test_tools();
     test_descendant();
     return failures != 0;

@@ -246,6 +246,54 @@ os.execv(sys.argv[1], sys.argv[1:])' "$TILECC" -arch=sm_80,sm_90a -j$jobs --cuda
     contains E1204
 }
 
+@test "says the same for several architectures and sources: that is told once, and each has its exit code" {
+    for k in a b c; do echo "kernel $k(x: inout f32[N]) grid(i: N) { x[i] = 1.0; }"; done >one.tile
+    sed 's/kernel /kernel z/' one.tile >two.tile
+    told_once() { # code, words; the time it may take
+        run timeout "${3:-60}" "$TILECC" --cuda-path="$PWD/toolkit" --tool-timeout=2 -j2 -arch=sm_75,sm_80,sm_90a one.tile two.tile
+        [ "$status" = "$1" ] || { echo "status $status, not $1: $output"; return 1; }
+        [ "$(grep -c 'error:' <<<"$output")" = 1 ] || { echo "$output"; return 1; }
+        contains "$2"
+        [ -z "$(find . -name '*.o' -o -name '*.h')" ]
+    }
+    told_once 4 E1202
+    fake_ptxas <<<'echo "no licence" >&2; exit 1'
+    told_once 5 'no licence'
+    fake_ptxas <<<'kill -SEGV $$'
+    told_once 5 'signal 11'
+    fake_ptxas <<<'echo no cubin'
+    told_once 5 E1204
+    fake_ptxas <<<'echo run >>'"'$PWD/runs'"'; /bin/sleep 4731'
+    told_once 5 'longer than 2 seconds' 20 # and not begun again: it would be 36 seconds
+    [ "$(wc -l <runs)" -le 2 ]
+    nothing_runs 4731
+}
+
+@test "hangs once it has made a cubin that spills: the time is for all its runs, and the first one counts" {
+    fake_ptxas <<END
+if /bin/mkdir '$PWD/called' 2>/dev/null; then
+    echo '    900 bytes stack frame, 900 bytes spill stores, 900 bytes spill loads' >&2
+    echo 'ptxas info    : Used 32 registers' >&2
+    exec $(real)
+fi
+echo run >>'$PWD/runs'
+exec /bin/sleep 4732
+END
+    SECONDS=0
+    expect 0 tilecc --emit=cubin -j1 --spec 'axpy[B=64] sm_80 aligned' --tool-timeout=3 --cuda-path="$PWD/toolkit" -Wno-spills -o k.cubin k.tile
+    [ "$SECONDS" -lt 12 ]
+    [ "$(wc -l <runs)" -ge 1 ]
+    nothing_runs 4732
+}
+
+@test "W1201, warns about every instance: a warning for each kernel, which lists them" {
+    for k in a b; do echo "kernel $k(x: inout f32[N]) grid(i: N) { x[i] = 1.0; }"; done >many.tile
+    fake_ptxas <<<"echo 'ptxas warning : something else' >&2; exec $(real)"
+    expect 0 tilecc -arch=sm_80,sm_90a --cuda-path="$PWD/toolkit" many.tile
+    [ "$(grep -c 'something else' <<<"$output")" = 2 ]
+    contains 'b sm_90a'
+}
+
 @test "a worker that ends with a code of somebody else is no error of the user's" {
     echo 'kernel a(x: inout f32[N]) grid(i: N) { x[i] = 1.0; }' >one.tile
     for code in 1 3 99; do

@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 /* How a worker ends.  Codes that nothing else takes: 1 is that of a sanitizer, 127 of a loader. */
-enum { DONE = 0, USER_ERROR = 91, TOOL_FAILED = 92 };
+enum { DONE = 0, USER_ERROR = 91, TOOL_FAILED = 92, TOOL_HANGS = 93 };
 enum { PTXAS_SECONDS = 540, OWN_SECONDS = 60, MOST_LOCAL_BYTES = 512 << 10 };
 static const size_t cubin_limit = 256u << 20;
 
@@ -31,11 +31,11 @@ static int tool_seconds(const struct target_options *options)
     return options->tool_seconds ? options->tool_seconds : PTXAS_SECONDS;
 }
 
-/* A worker waits for ptxas, perhaps for several runs, and has some time of its own. */
+/* A worker waits for ptxas and has some time of its own. */
 static int worker_seconds(const struct target_options *options)
 {
     int seconds = tool_seconds(options);
-    return seconds < (INT32_MAX - OWN_SECONDS) / PTXAS_MOST_RUNS ? PTXAS_MOST_RUNS * seconds + OWN_SECONDS : INT32_MAX;
+    return seconds < INT32_MAX - OWN_SECONDS ? seconds + OWN_SECONDS : INT32_MAX;
 }
 
 /* Of the text of a kernel: the digest of what is the same for the same code, under whatever name, and that of all. */
@@ -166,7 +166,9 @@ static int assemble(const struct target_options *options, const struct kernel_va
         if (result.not_started)
             fprintf(stderr, "%s cannot be run: %s", options->ptxas, strerror(reason));
         else if (result.timed_out)
-            fprintf(stderr, "it took longer than %d seconds", tool_seconds(options));
+            return fprintf(stderr, "it took longer than %d second%s", tool_seconds(options),
+                           tool_seconds(options) == 1 ? "" : "s"),
+                   TOOL_HANGS;
         else if (result.output_too_large)
             fprintf(stderr, "it wrote more than %zu MiB", cubin_limit >> 20);
         else if (result.signal)
@@ -362,11 +364,14 @@ static bool report_failure(const struct target_options *options, const struct nv
     struct location at = task->variant->function->at;
     const char *name = label_of(task->variant);
     worker_check_machine(result);
-    if (result->exit_code == USER_ERROR) {
+    if (result->not_started) {
+        /* behind one that hung */
+    } else if (result->exit_code == USER_ERROR) {
         relay_messages(options, task, result->errors.data);
-    } else if (result->exit_code == TOOL_FAILED) {
-        diag_report(options->diagnostics, DIAGNOSTIC_E1203, at, "ptxas failed on %s: %s", name,
-                    short_complaint(options, &result->errors));
+    } else if (result->exit_code == TOOL_FAILED || result->exit_code == TOOL_HANGS) {
+        const char *complaint = short_complaint(options, &result->errors);
+        if (target_tool_failed(options, complaint))
+            diag_report(options->diagnostics, DIAGNOSTIC_E1203, at, "ptxas failed on %s: %s", name, complaint);
     } else if (result->timed_out) {
         diag_report(options->diagnostics, DIAGNOSTIC_E1205, at, "code generation for %s took longer than %d seconds",
                     name, worker_seconds(options));
@@ -413,7 +418,8 @@ static void relay_warnings(const struct target_options *options, const struct nv
             continue;
         const char *words = strchr(text, ':');
         struct diagnostic *d = diag_report(options->diagnostics, DIAGNOSTIC_W1201, task->variant->function->at,
-                                           "ptxas warns about %s:%s", name, words ? words + 1 : text + 5);
+                                           "ptxas warns about this kernel:%s", words ? words + 1 : text + 5);
+        diag_instance(options->diagnostics, d, name);
         if (strstr(text, "register resources"))
             nvptx_explain_registers(options, d, task->variant);
     }
@@ -447,10 +453,10 @@ static void read_spills(const struct target_options *options, const struct nvptx
 }
 
 /* Checks a reply and files it; the variant gets an image of its own, or that of `first`, which is another one where the
- * code is the same.  `told`: the problem of an earlier reply, which is told once. */
+ * code is the same. */
 static bool take_reply(const struct target_options *options, struct kernel_module *module,
                        const struct nvptx_task *task, int64_t shared_bytes, const struct child_result *result,
-                       const struct kernel_variant *first, const char **told)
+                       const struct kernel_variant *first)
 {
     struct kernel_variant *variant = task->variant;
     const struct target_row *row = &target_rows[variant->target];
@@ -486,10 +492,9 @@ static bool take_reply(const struct target_options *options, struct kernel_modul
         good = problem == NULL;
     }
     if (!good) {
-        if (!*told || strcmp(*told, problem) != 0)
+        if (target_tool_failed(options, problem))
             diag_report(options->diagnostics, DIAGNOSTIC_E1204, variant->function->at,
                         "ptxas wrote no usable cubin for %s, %s: %s", variant->function->name, row->name, problem);
-        *told = problem;
         return false;
     }
     variant->gpu = (struct kernel_gpu_code){
@@ -527,19 +532,6 @@ static bool take_reply(const struct target_options *options, struct kernel_modul
     return true;
 }
 
-/* A tool that does not work at all says the same of every kernel: that is told once. */
-static bool is_told(const struct child_result *done, int number)
-{
-    const struct buffer *errors = &done[number].errors;
-    if (done[number].exit_code != TOOL_FAILED)
-        return false;
-    for (int i = 0; i < number; i++)
-        if (done[i].exit_code == TOOL_FAILED && done[i].errors.size == errors->size &&
-            (!errors->size || memcmp(done[i].errors.data, errors->data, errors->size) == 0))
-            return true;
-    return false;
-}
-
 static bool is_sent(const struct child_result *done)
 {
     return done->exit_code == DONE && !done->signal && !done->timed_out && !done->output_too_large;
@@ -568,7 +560,8 @@ static void run_workers(struct job *job, worker_function *work, worker_notice *s
         if (needs[i])
             numbers[count++] = i;
     struct child_result *results = ARENA_ARRAY(options->arena, struct child_result, count);
-    struct child_limits limits = {.seconds = worker_seconds(options), .output_bytes = 2 * cubin_limit};
+    struct child_limits limits = {
+        .seconds = worker_seconds(options), .output_bytes = 2 * cubin_limit, .last_code = TOOL_HANGS};
     job->numbers = numbers;
     workers_run_noticed(work, show, job, count, options->jobs, limits, results);
     for (int i = 0; i < count; i++)
@@ -660,16 +653,48 @@ static void find_same_text(const struct job *job, int *first)
     }
 }
 
-bool nvptx_compile(const struct target_options *options, struct kernel_module *module, int count,
+/* Each task's reply, or what became of its first. */
+static bool take_replies(const struct job *job, struct kernel_module *module, const int *first,
+                         const struct child_result *done)
+{
+    const struct target_options *options = job->options;
+    bool good = true;
+    for (int i = 0; i < job->count; i++) {
+        const struct child_result *result = &done[first[i]];
+        if (is_sent(result))
+            good = take_reply(options, module, &job->tasks[i], job->texts[first[i]].head.shared_bytes, result,
+                              job->tasks[first[i]].variant) &&
+                   good;
+        else
+            good = first[i] != i ? false : report_failure(options, &job->tasks[i], result);
+        options->failures->hangs |= result->exit_code == TOOL_HANGS;
+    }
+    return good;
+}
+
+/* False: there is no ptxas, or none that ends. */
+static bool has_ptxas(const struct target_options *options, const struct nvptx_task *task)
+{
+    if (options->without_ptxas)
+        return true;
+    if (!options->ptxas && target_tool_failed(options, "none was found"))
+        diag_report(options->diagnostics, DIAGNOSTIC_E1202, task->variant->function->at,
+                    "%s needs ptxas, which was not found", target_rows[task->variant->target].name);
+    return options->ptxas && !options->failures->hangs;
+}
+
+bool nvptx_compile(const struct target_options *given, struct kernel_module *module, int count,
                    const struct nvptx_task *tasks)
 {
+    struct tool_failures failures = {0};
+    struct target_options own = *given;
+    const struct target_options *options = &own;
+    if (!own.failures)
+        own.failures = &failures;
     if (count == 0)
         return true;
-    if (!options->ptxas && !options->without_ptxas) {
-        diag_report(options->diagnostics, DIAGNOSTIC_E1202, tasks[0].variant->function->at,
-                    "%s needs ptxas, which was not found", target_rows[tasks[0].variant->target].name);
+    if (!has_ptxas(options, &tasks[0]))
         return false;
-    }
     for (int i = 0; i < count && options->log && !options->without_ptxas && (options->dry_run || options->verbose); i++)
         ptxas_print_command(options, &target_rows[tasks[i].variant->target], tasks[i].variant->function->name);
     if (options->dry_run)
@@ -683,20 +708,9 @@ bool nvptx_compile(const struct target_options *options, struct kernel_module *m
         return false;
     if (options->share_code)
         find_same_text(&job, first);
-    bool good = make_cubins(&job, first, done);
-    if (!good)
+    if (!make_cubins(&job, first, done))
         return false;
-    const char *told = NULL;
-    for (int i = 0; i < count; i++) {
-        const struct child_result *result = &done[first[i]];
-        const struct kernel_variant *variant = tasks[first[i]].variant;
-        if (is_sent(result))
-            good = take_reply(options, module, &tasks[i], job.texts[first[i]].head.shared_bytes, result, variant,
-                              &told) &&
-                   good;
-        else
-            good = first[i] != i || is_told(done, i) ? false : report_failure(options, &tasks[i], result);
-    }
+    bool good = take_replies(&job, module, first, done);
     for (int i = 0; i < count; i++) {
         buffer_free(&done[i].output);
         buffer_free(&done[i].errors);

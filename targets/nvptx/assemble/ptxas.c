@@ -2,6 +2,7 @@
 #include "targets/nvptx/assemble/ptxas.h"
 
 #include <string.h>
+#include <time.h>
 
 enum { MOST_ARGUMENTS = 64, ARCHITECTURE_SIZE = 64, FEW_BYTES = 32 };
 
@@ -135,6 +136,13 @@ static bool give_registers(const struct target_options *options, const struct ta
            allow_all_registers(options, ptx, out);
 }
 
+static int64_t seconds_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec;
+}
+
 static void replace(struct buffer *old, struct buffer *with)
 {
     buffer_free(old);
@@ -145,12 +153,14 @@ static void replace(struct buffer *old, struct buffer *with)
 bool ptxas_run(const struct target_options *options, const struct target_row *row, int threads, bool is_own_limit,
                struct child_limits limits, struct buffer *ptx, struct child_result *result)
 {
+    int64_t end = seconds_now() + limits.seconds;
     if (!run_once(options, row, limits, ptx, result))
         return false;
     struct ptxas_usage usage = ptxas_read_usage(result->errors.size ? result->errors.data : "");
     struct buffer text = {0};
     bool better = true;
-    while (better && give_registers(options, row, threads, is_own_limit, &usage, ptx, &text)) {
+    while (better && (limits.seconds = (int)(end - seconds_now())) > 0 &&
+           give_registers(options, row, threads, is_own_limit, &usage, ptx, &text)) {
         struct child_result again = {0};
         bool good = run_once(options, row, limits, &text, &again);
         struct ptxas_usage other = ptxas_read_usage(again.errors.size ? again.errors.data : "");

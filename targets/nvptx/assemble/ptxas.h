@@ -14,11 +14,10 @@ struct ptxas_usage ptxas_read_usage(const char *notes);
 bool ptxas_spills(const struct ptxas_usage *usage);
 
 /* Assembles *ptx, the text of one kernel of `threads` threads; as child_run.  What ptxas kept in memory with registers
- * left is assembled once more, within the same limits, with the promise that one block a multiprocessor is enough: it
+ * left is assembled once more, within what is left of the time, with the promise that one block a multiprocessor is enough: it
  * counts on more of them otherwise, and once in a while takes 32 registers and memory for the rest.  Where the limit in
  * the text is the compiler's own, for several blocks, and some registers are in memory, it is assembled with the limit
  * for a block fewer.  The best is the result, and *ptx its text. */
-enum { PTXAS_MOST_RUNS = 3 };
 bool ptxas_run(const struct target_options *options, const struct target_row *row, int threads, bool is_own_limit,
                struct child_limits limits, struct buffer *ptx, struct child_result *result);
 /* All that ptxas_run's result depends on, but for the text.  False: there is no such file. */
