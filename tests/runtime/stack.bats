@@ -39,4 +39,11 @@ wide() { # name, views, dimensions, array
     ${CC:-cc} -std=c11 -D_GNU_SOURCE -DCALLS=$((calls + 4)) -Wall -Wextra -Werror -O1 -I. -I"$SRCDIR/tests/runtime" \
         -I"$SRCDIR/runtime-stub" "$SRCDIR/tests/runtime/stack_check.c" stack.o tile_rt.o -o check -ldl -lpthread -Wl,-z,now
     for threads in 1 4; do TILE_CPU_THREADS=$threads ./check; done
+    # bound lazily: the first call, and the first that starts the pool, may take more; the first that fails does not
+    ${CC:-cc} -std=c11 -D_GNU_SOURCE -DCALLS=$((calls + 4)) -Wall -Wextra -Werror -O1 -I. -I"$SRCDIR/tests/runtime" \
+        -I"$SRCDIR/runtime-stub" "$SRCDIR/tests/runtime/stack_check.c" stack.o tile_rt.o -o lazy -ldl -lpthread -Wl,-z,lazy
+    for ((call = 0; call < calls + 4; call++)); do
+        ./lazy $call works fails works fails
+        ./lazy $call fails fails works
+    done
 }
