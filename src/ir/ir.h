@@ -403,6 +403,7 @@ struct ir_argument_fact {
     int64_t extent_multiple[IR_MAX_RANK];
     int64_t extent_limit;          /* every extent is < this; 2^31 unless huge; 0: none */
     bool restricted;               /* shares no element with any other argument */
+    bool apart;                    /* views: shares none with another view; pointers may point there */
     bool own;                      /* memory of the launch: there behind the maps that the run time makes */
     int extent_class[IR_MAX_RANK]; /* extents of one class are equal; 0: none.  Views */
 };

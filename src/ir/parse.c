@@ -665,13 +665,16 @@ static void parse_fact(struct parser *parser, struct ir_argument_fact *fact)
             parser_expect(parser, ")");
         } else if (parser_accept(parser, "restrict")) {
             fact->restricted = true;
+        } else if (parser_accept(parser, "apart")) {
+            fact->apart = true;
         } else if (parser_accept(parser, "scratch")) {
             fact->own = true;
         } else if (parser_accept(parser, "extent_class")) {
             classes(parser, fact->extent_class);
         } else {
-            parser_fail(parser,
-                        "a fact is align, stride_multiple, extent_multiple, limit, restrict, scratch or extent_class");
+            parser_fail(
+                parser,
+                "a fact is align, stride_multiple, extent_multiple, limit, restrict, apart, scratch or extent_class");
         }
     } while (!parser->failed && parser_accept(parser, ","));
     parser_expect(parser, "}");

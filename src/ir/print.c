@@ -566,6 +566,10 @@ static void print_fact(struct buffer *out, const struct ir_type *type, const str
         buffer_printf(out, "%srestrict", any ? ", " : " {");
         any = true;
     }
+    if (fact->apart) {
+        buffer_printf(out, "%sapart", any ? ", " : " {");
+        any = true;
+    }
     if (fact->own) {
         buffer_printf(out, "%sscratch", any ? ", " : " {");
         any = true;

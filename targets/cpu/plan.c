@@ -5,6 +5,7 @@
  *             loop, becomes a buffer
  *   last      backward: the operation behind which nothing can read the value, nor anything virtual made from it
  *   eager     a load is done where it stands if a write may change its elements before the last evaluation */
+#include "ir/facts/alias.h"
 #include "ir/query.h"
 #include "targets/cpu/emit.h"
 
@@ -205,12 +206,6 @@ static bool is_view_argument(const struct cpu_emitter *e, int root)
     return e->variant->function->body->arguments.data[root]->type->kind == IR_VIEW;
 }
 
-static bool is_restricted(const struct cpu_emitter *e, int root)
-{
-    const struct ir_function *function = e->variant->function;
-    return root < function->facts.count && function->facts.data[root].restricted;
-}
-
 /* Index of the parameter that argument `root` is. */
 static int parameter_of(const struct cpu_emitter *e, int root)
 {
@@ -226,7 +221,8 @@ static enum overlap overlap_of(const struct cpu_emitter *e, int a, int b)
 {
     if (a < 0 || b < 0 || a == b)
         return ANYHOW;
-    if (is_restricted(e, a) || is_restricted(e, b))
+    const struct ir_block *body = e->variant->function->body;
+    if (!alias_may(body->arguments.data[a], body->arguments.data[b]))
         return APART;
     if (!is_view_argument(e, a) || !is_view_argument(e, b))
         return ANYHOW;

@@ -173,6 +173,18 @@ END
     reasons ' may write what it reads'
     loop 'x: *f32, y: *f32, n: i32' '' 'store(y + k + iota(64), load(x + iota(64) + k));'
     gives sm_80 prefetch_loads "$stays may write what it reads: \`y\` may point there, as nothing says \`restrict\`"
+    # a pointer that is not used, or only read, or written elsewhere, costs nothing
+    for there in '' 'let v = load(p);' 'let v = load(p + n);'; do
+        loop 'x: in f32[N], y: out f32[N], p: *f32, n: i32' '' "$there y[k +: 64] = x[k +: 64] + x[0 +: 64];"
+        lacks sm_80 prefetch_loads "$stays"
+        lacks sm_80 licm 'the load stays'
+    done
+    loop 'x: in f32[N], y: inout f32[N], n: i32' '' 'y[k +: 64] = x[k +: 64] + x[0 +: 64] + load(x.ptr) + load(y.ptr);'
+    lacks sm_80 licm 'by `alias`'
+    loop 'x: in f32[N], y: out f32[N], p: *f32, n: i32' '' 'y[k +: 64] = x[k +: 64] + x[0 +: 64]; store(p + k, 1.0);'
+    reasons ' may write what it reads: `p` may point there, as nothing says `restrict`'
+    loop 'x: in f32[N], y: out f32[N], p: restrict *f32, n: i32' '' 'y[k +: 64] = x[k +: 64] + x[0 +: 64]; store(p + k, 1.0);'
+    lacks sm_80 licm 'the load stays'
     loop 'x: in f32[N], y: out f32[N], f: inout i32[1], n: i32' '' 'y[k +: 64] = x[k +: 64] + x[0 +: 64]; atomic_add(f[0], 1, order = acq_rel);'
     reasons ' orders memory'
 }

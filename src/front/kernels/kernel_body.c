@@ -93,22 +93,22 @@ static bool any_loose_pointer(const struct body *b)
     return false;
 }
 
-static bool is_restricted(const struct body *b, int number)
+/* A view that no `alias` names. */
+static bool is_apart(const struct body *b, int number)
 {
     const struct kernel_entry *entry = b->plan->entry->entry;
-    const struct kernel_parameter *p = &entry->parameters.data[number];
-    if (p->kind == KERNEL_POINTER)
-        return p->restricted;
     for (int i = 0; i < entry->aliases.count; i++)
         if (entry->aliases.data[i].a == number || entry->aliases.data[i].b == number)
             return false;
-    return p->kind == KERNEL_VIEW && !any_loose_pointer(b);
+    return parameter_of(b, number)->kind == KERNEL_VIEW;
 }
 
 static struct ir_argument_fact argument_fact(struct body *b, int number, const struct ir_type *type)
 {
     const struct kernel_parameter *p = parameter_of(b, number);
-    struct ir_argument_fact fact = {.restricted = is_restricted(b, number)};
+    bool is_loose = any_loose_pointer(b), is_view_apart = is_apart(b, number);
+    struct ir_argument_fact fact = {.restricted = p->restricted || (is_view_apart && !is_loose),
+                                    .apart = is_view_apart && is_loose};
     if (p->kind != KERNEL_VIEW && p->kind != KERNEL_POINTER)
         return fact;
     if (b->plan->facts.aligned)

@@ -299,8 +299,6 @@ static struct value view_pointer(struct elaborator *e, const struct view_value *
         front_report(e, DIAGNOSTIC_E0204, at, "there are no pointers to pointers");
         return value_error(at);
     }
-    if (e->function->is_kernel && view->number < e->function->facts.count)
-        e->function->facts.data[view->number].restricted = false;
     const struct ir_type *pointer = ir_type_pointer(e->context, type->element, !type->writable);
     return value_run(ir_build_value(&e->builder, OP_VIEW_POINTER, pointer, 1, (struct ir_value *[]){view->run}), at);
 }

@@ -34,15 +34,24 @@ bool alias_is_one_to_one(const struct ir_value *view)
     return !view->definition && !view->block->parent;
 }
 
-static bool is_restricted(const struct ir_value *argument)
+static const struct ir_argument_fact *fact_of(const struct ir_value *argument)
 {
+    static const struct ir_argument_fact none;
     const struct ir_function *function = argument->block->function;
-    return argument->index < function->facts.count && function->facts.data[argument->index].restricted;
+    return argument->index < function->facts.count ? &function->facts.data[argument->index] : &none;
+}
+
+static bool arguments_may(const struct ir_value *a, const struct ir_value *b)
+{
+    const struct ir_argument_fact *fact = fact_of(a), *other = fact_of(b);
+    bool are_views = a->type->kind == IR_VIEW && b->type->kind == IR_VIEW;
+    return !fact->restricted && !other->restricted && !(are_views && (fact->apart || other->apart));
 }
 
 const struct ir_value *alias_memory(const struct ir_operation *op)
 {
-    return op->opcode == OP_ASM_EFFECT || !op->operand_count ? NULL : op->operands[0];
+    bool is_known = op->opcode != OP_ASM_EFFECT && op->opcode != OP_CALL && op->operand_count > 0;
+    return is_known ? op->operands[0] : NULL;
 }
 
 bool alias_may(const struct ir_value *a, const struct ir_value *b)
@@ -54,7 +63,7 @@ bool alias_may(const struct ir_value *a, const struct ir_value *b)
         /* a value of unknown root may come from a restricted argument too */
         return root == other ||
                !(PLANTED(unknown_views_are_apart) || (PLANTED(alias_pointers_apart) && a->type->kind == IR_TILE));
-    return !PLANTED(arguments_never_overlap) && !is_restricted(root) && !is_restricted(other);
+    return !PLANTED(arguments_never_overlap) && arguments_may(root, other);
 }
 
 bool alias_orders(const struct ir_operation *op)

@@ -1,5 +1,6 @@
 /* Views: arguments from their slots, sub-views, permutations, views seen in another shape.  An absent view is one whose data is null. */
 #include "base/plant.h"
+#include "ir/facts/alias.h"
 #include "targets/nvptx/thread/thread.h"
 
 LLVMValueRef view_slot(struct lowering *l, int slot)
@@ -31,7 +32,8 @@ void view_of_argument(struct lowering *l, const struct ir_value *argument, const
     view->data = LLVMBuildIntToPtr(l->entry, view_slot(l, first_slot), l->pointer, "");
     view->present = type->optional ? LLVMBuildIsNotNull(l->entry, view->data, "") : value_i1(l, true);
     view->alignment = int64_max(fact ? fact->base_alignment : 0, value_bytes(type->element));
-    view->constant_memory = fact && fact->restricted && !type->writable;
+    bool is_alone = fact && (fact->restricted || (fact->apart && !alias_is_written(l->function, argument)));
+    view->constant_memory = is_alone && !type->writable;
     for (int d = 0; d < type->rank; d++) {
         view->extent[d] = known_or_slot(l, type->extent[d], first_slot + 1 + d);
         view->stride[d] = known_or_slot(l, type->stride[d], first_slot + 1 + type->rank + d);
