@@ -50,6 +50,43 @@ y[3] = 1 1 1 1 1 1 1 2
 END
 }
 
+@test "what notes on loads, stores and atomics of parts of tiles propose compiles, and does what was meant" {
+    cd "$BATS_TEST_TMPDIR"
+    cat >touch.tile <<'END'
+kernel k(x: out f32[8], y: out f32[4, 8], r: out f32[3], q: out f32[8], j: i32) grid(i: 1) {
+    var t, u = f32(iota(8)) + 1.0, f32[4, 8](1);
+    store(t[2], 50.0);
+    atomic_add(t[j], f32(j) * 2.0);
+    atomic_max(t[1], 70.0);
+    store(u[:, 7], 2.0);
+    atomic_add(u[j - 5, 4 +: 2], 39.0);
+    r[0] = load(t[2]);
+    r[1] = load(t[j]);
+    r[2] = u[j - 5, 4];
+    q[:] = load(u[j - 5, :]);
+    x[:] = t;
+    y[:, :] = u;
+}
+END
+    for line in 3 4 5 6 7 8 9 10 11; do
+        "$TILECC" -fsyntax-only touch.tile >said 2>&1 && false
+        text=$(sed -n "s/^touch.tile:$line:[0-9]*: note: .*\`\([^\`]*\)\`\$/\1/p" said | head -1)
+        [ -n "$text" ]
+        awk -v line=$line -v text="$text" 'NR == line && line > 7 { sub(/= .*/, "= " text ";"); print; next } { print NR == line ? text : $0 }' touch.tile >next
+        mv next touch.tile
+    done
+    "$TILECC" --interpret='k([8], [4, 8], [3], [8], 6)' touch.tile >out
+    diff out - <<'END'
+x[0] = 1 70 50 4 5 6 19 8
+y[0] = 1 1 1 1 1 1 1 2
+y[1] = 1 1 1 1 40 40 1 2
+y[2] = 1 1 1 1 1 1 1 2
+y[3] = 1 1 1 1 1 1 1 2
+r[0] = 50 19 40
+q[0] = 1 1 1 1 40 40 1 2
+END
+}
+
 @test "a reserved word as a name is told with what it is reserved for" {
     cd "$BATS_TEST_TMPDIR"
     for word in struct if else for static step break continue in None and or not; do

@@ -302,8 +302,11 @@ static bool read_argument(struct elaborator *e, struct call *call, const struct 
     struct value v;
     if (builtin->build == build_grid_size)
         v = (struct value){.kind = VALUE_VOID, .at = a->value->at};
-    else
+    else {
+        e->touching = call->expression;
         v = elaborate(e, a->value);
+        e->touching = NULL;
+    }
     if (!(builtin->raw & (1u << call->count)) && v.kind != VALUE_TYPE)
         v = value_read(e, v);
     call->argument[call->count++] = v;

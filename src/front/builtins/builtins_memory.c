@@ -48,7 +48,7 @@ static bool target_of(struct elaborator *e, struct call *call, struct value *v)
         struct diagnostic *d = front_report(e, DIAGNOSTIC_E0606, v->at,
                                             "`%s` takes a place or pointers, and this is the value %s",
                                             call->builtin->name, front_describe(e, *v));
-        front_note_shape(e, d, *v, "the value");
+        note_value_touch(e, d, *v, call->expression);
         return false;
     }
     call_wrong(e, call, *v, "a place or pointers");
@@ -174,6 +174,13 @@ struct value build_inside(struct elaborator *e, struct call *call, int detail)
 {
     (void)detail;
     struct value v = call->argument[0];
+    if (v.kind == VALUE_RUN && v.run->type->element != IR_POINTER) {
+        note_value_touch(e,
+                         front_report(e, DIAGNOSTIC_E0306, v.at, "`inside` takes a place, and this is the value %s",
+                                      front_describe(e, v)),
+                         v, call->expression);
+        return value_error(call->at);
+    }
     if (v.kind != VALUE_PLACE)
         return call_wrong(e, call, v.kind == VALUE_VIEW ? v : value_read(e, v), "a place");
     return access_inside(e, v.place, call->at);

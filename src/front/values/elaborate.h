@@ -160,6 +160,7 @@ struct elaborator {
     const struct kernel_cells *host_within; /* the loop of the wrapper whose turn this is, or NULL */
     const struct kernel_expression *host_guard; /* what must hold for the wrapper to come here, or NULL */
     const struct ast_statement *assigned;       /* whose target is being looked at */
+    const struct ast_expression *touching;      /* the call of a built-in function whose argument is being looked at */
     const struct ended *ended;
     VECTOR(const struct ir_value *) even; /* variables of loops that are even numbers */
 };

@@ -52,6 +52,8 @@ void note_tile_assignment(struct elaborator *e, struct diagnostic *d, struct val
                           const struct ast_expression *target);
 void note_tile_element(struct elaborator *e, struct diagnostic *d, struct value base,
                        const struct ast_expression *expression, const struct ast_expression *index);
+/* What to write for a call that touches memory, of a value instead: `v` is its first argument. */
+void note_value_touch(struct elaborator *e, struct diagnostic *d, struct value v, const struct ast_expression *call);
 bool elaborate_extent(struct elaborator *e, const struct ast_expression *expression, int64_t *extent);
 const struct type *elaborate_type(struct elaborator *e, const struct ast_type *type); /* NULL: reported */
 /* A run-time or compile-time condition: bool, presence, host; VALUE_ERROR when not. */
