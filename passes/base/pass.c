@@ -36,11 +36,27 @@ void pass_warn(struct pass_context *context, enum diagnostic_code code, struct l
     va_end(arguments);
 }
 
-void pass_idle_knob(struct pass_context *context, struct location at, const char *name, int value, const char *why, ...)
+/* "4", "2 or 3", "2, 3 or 4" */
+static void print_asked(struct buffer *out, struct asked_knob asked)
+{
+    int count = 0, left = 0;
+    for (int n = 0; n < 64; n++)
+        left += (int)(asked.among >> n & 1);
+    if (asked.value || !left)
+        buffer_printf(out, "%d", asked.value);
+    for (int n = 0; n < 64 && !asked.value; n++)
+        if (asked.among >> n & 1)
+            buffer_printf(out, "%s%d", !count++ ? "" : --left == 1 ? " or " : ", ", n);
+}
+
+void pass_idle_knob(struct pass_context *context, struct location at, const char *name, struct asked_knob asked,
+                    const char *why, ...)
 {
     struct buffer text = {0};
     va_list arguments;
-    buffer_printf(&text, "%s = %d has no effect here: ", name, value);
+    buffer_printf(&text, "%s = ", name);
+    print_asked(&text, asked);
+    buffer_puts(&text, " has no effect here: ");
     va_start(arguments, why);
     buffer_vprintf(&text, why, arguments);
     va_end(arguments);

@@ -18,7 +18,7 @@ struct idle_knobs {
     struct arena *arena;
     struct idle_knob *data;
     int count, capacity;
-    bool counts_consumers; /* the function's warps were told as `consumers`, groups of four */
+    bool counts_consumers; /* the function's warps are told as `consumers`, groups of four */
 };
 
 struct pass_context {
@@ -50,8 +50,13 @@ void pass_remark(struct pass_context *context, struct location at, const char *f
 void pass_warn(struct pass_context *context, enum diagnostic_code code, struct location at, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* A knob that is set and does nothing to this function, `why`: a remark, and a note for who asked for it. */
-void pass_idle_knob(struct pass_context *context, struct location at, const char *name, int value, const char *why, ...)
-    __attribute__((format(printf, 5, 6)));
+/* What is asked of a knob: a number, or where that is 0 a member of a set (as in ir_choose_among). */
+struct asked_knob {
+    int value;
+    uint64_t among;
+};
+/* A knob of which something is asked that is not done to this function, `why`: a remark, and a note for who asked. */
+void pass_idle_knob(struct pass_context *context, struct location at, const char *name, struct asked_knob asked,
+                    const char *why, ...) __attribute__((format(printf, 5, 6)));
 
 #endif

@@ -216,22 +216,43 @@ static void assign_operation(struct assignment *a, struct ir_operation *op)
     }
 }
 
-bool pass_assign_layouts(struct ir_function *function, struct pass_context *context)
+/* The number of warps: what is asked for, or of a set the nearest to what the compiler would choose, in whole groups where
+ * it chose so; as many of them as tiles can be given to.  Returns what was wanted. */
+static struct asked_knob choose_warps(struct ir_function *function, struct pass_context *context)
 {
     bool producer = context->target && buffer_has_roles(context->target);
-    int asked = function->warps;
+    struct asked_knob asked = {function->warps, function->warps_among};
     function->warps = layout_choose_warps(function, producer);
-    if (function
-            ->warps_among) { /* what it would choose, or the nearest that it may; in whole groups where it chose so */
-        const uint64_t groups = UINT64_C(0x1111111111111110);
-        bool whole = function->warps % 4 == 0 && (function->warps_among & groups);
-        asked = ir_choose_among(whole ? function->warps_among & groups : function->warps_among, function->warps);
-        function->warps_among = 0;
-        if (asked != function->warps) {
-            function->warps = asked;
-            function->warps = layout_choose_warps(function, producer);
-        }
+    if (!asked.among)
+        return asked;
+    const uint64_t groups = UINT64_C(0x1111111111111110);
+    bool whole = function->warps % 4 == 0 && (asked.among & groups);
+    function->warps_among = 0;
+    asked.value = ir_choose_among(whole ? asked.among & groups : asked.among, function->warps);
+    if (asked.value != function->warps) {
+        function->warps = asked.value;
+        function->warps = layout_choose_warps(function, producer);
     }
+    return asked;
+}
+
+/* Says how many warps there are, or that what was asked for is not had. */
+static void tell_warps(const struct ir_function *function, struct pass_context *context, struct asked_knob asked)
+{
+    int warps = function->warps;
+    if (asked.value <= 0 || asked.value == warps || asked.among >> warps & 1)
+        pass_remark(context, function->at, "a program has %d warp%s", warps, warps == 1 ? "" : "s");
+    else if (context->idle && context->idle->counts_consumers)
+        pass_idle_knob(context, function->at, "consumers", (struct asked_knob){asked.value / 4, 0},
+                       "the tiles go to %d warps", warps);
+    else
+        pass_idle_knob(context, function->at, "warps", (struct asked_knob){asked.value, 0}, "the tiles go to %d",
+                       warps);
+}
+
+bool pass_assign_layouts(struct ir_function *function, struct pass_context *context)
+{
+    struct asked_knob asked = choose_warps(function, context);
     struct assignment a = {.context = context};
     a.choice = layout_choose(function, function->warps, context->arena);
     a.adapter = (struct layout_adapter){function->module, ir_context_layouts(function->module->context), context->arena,
@@ -241,11 +262,6 @@ bool pass_assign_layouts(struct ir_function *function, struct pass_context *cont
     for (int i = a.cheap.count - 1; i >= 0; i--)
         if (!ir_is_used(a.cheap.data[i]))
             ir_remove(a.cheap.data[i]);
-    if (asked > 0 && asked != function->warps && context->idle && context->idle->counts_consumers)
-        pass_idle_knob(context, function->at, "consumers", asked / 4, "the tiles go to %d warps", function->warps);
-    else if (asked > 0 && asked != function->warps)
-        pass_idle_knob(context, function->at, "warps", asked, "the tiles go to %d", function->warps);
-    else
-        pass_remark(context, function->at, "a program has %d warp%s", function->warps, function->warps == 1 ? "" : "s");
+    tell_warps(function, context, asked);
     return true;
 }

@@ -153,7 +153,7 @@ void outline_choose_cluster(struct outline *o)
         return;
     const char *problem = wanted > BLOCKS ? "clusters have 2 blocks" : choose(o);
     if (problem) {
-        pass_idle_knob(o->context, function->at, "cluster", wanted, "%s", problem);
+        pass_idle_knob(o->context, function->at, "cluster", (struct asked_knob){wanted, 0}, "%s", problem);
         return;
     }
     function->cluster = o->cluster;

@@ -234,7 +234,7 @@ bool lower_module(struct compilation *compilation)
         struct kernel_entry *entry = &compilation->module->entries.data[i];
         for (int k = 0; k < entry->variants.count; k++) {
             struct kernel_variant *variant = &entry->variants.data[k];
-            idle.counts_consumers = find_knob(variant, "consumers") && !find_knob(variant, "warps");
+            idle.counts_consumers = variant->counts_consumers;
             ok = lower_function(compilation, variant->function, &target_rows[variant->target], variant->label, &idle) &&
                  ok;
             if (ok && target_rows[variant->target].kind != TARGET_CPU)

@@ -247,6 +247,7 @@ struct kernel_variant {
     const struct kernel_expression **scratch_extents; /* of the entry's scratch, one view's behind the other's */
     const int64_t *key_values;                        /* one a key */
     VECTOR(struct kernel_knob) knobs;
+    bool counts_consumers;        /* the warps of its schedule are told as `consumers` */
     struct ir_module *module;     /* holds function and what it calls */
     struct ir_function *function; /* Value level as lowered; passes work on it in place */
     const char *label;            /* for reports and query: softmax_f16[B=1024] sm_90a aligned */

@@ -123,6 +123,41 @@ says() { grep -q -- "$1" log || { cat mm.tile log; return 1; }; }
     grep -q 'programs have a block each' alone.tir
 }
 
+@test "each name of the schedule is obeyed, or a remark says what was done instead" {
+    of() { # a set of `tune`, and what is said of it; nothing: it is obeyed
+        echo "kernel ew(x: in f32[N], y: out f32[N]) grid(b: cdiv(N, 1024)) tune($1) { y[b*1024 +: 1024] = x[b*1024 +: 1024]; }" >ew.tile
+        expect 0 tilecc -arch=sm_80,sm_90a --emit=ptx -Rpass='no effect' ew.tile
+        [ -n "$2" ] || { lacks 'no effect'; return; }
+        contains "remark: $2"
+        contains 'sm_80 general' && contains 'sm_90a aligned'
+    }
+    local stages='has no effect here: no loop brings tiles ahead' raster='has no effect here: only code with a producer'
+    of 'stages: {2, 3}' "settle_knobs: stages = 2 or 3 $stages"
+    of 'stages: {4, 2, 7}' "settle_knobs: stages = 2, 4 or 7 $stages"
+    of 'stages: {1, 3}' ''
+    of 'raster: {2, 4}' "settle_knobs: raster = 2 or 4 $raster"
+    of 'raster: {1, 8}' ''
+    of 'raster: {2, 100}' "settle_knobs: raster = 2 $raster"
+    of 'cluster: {2, 4}' 'settle_knobs: cluster = 2 has no effect'
+    of 'cluster: {1, 2}' ''
+    of 'persistent: {true, false}' ''
+    of 'consumers: {1, 2}' ''
+    of 'consumers: {3, 5}' 'assign_layouts: consumers = 3 has no effect here: the tiles go to 8 warps'
+    of 'warps: {3, 5}' 'assign_layouts: warps = 3 has no effect here: the tiles go to 2'
+    of 'warps: {16, 32}' ''
+    of 'warps: {4, 8}, consumers: {1}' 'tune: consumers has no effect here: `warps` says how many compute'
+    of 'maxnreg: {64, 128}' ''
+    of 'warps, stages, consumers, cluster, persistent, raster, maxnreg' ''
+    row() { # a set of stages for a loop whose loads are made together: what is said of it
+        echo "kernel row(x: in f32[M, N], y: out f32[M]) grid(m: M) tune(stages: {$1}) {
+            var s = f32[256](0); for k in 0..N step 256 s += x[m, k +: 256]; y[m] = sum(s); }" >row.tile
+        expect 0 tilecc -arch=sm_90a --emit=ptx -Rpass='no effect' row.tile
+        [ -n "$2" ] || { lacks 'no effect'; return; }
+        contains "stages = $1 has no effect here: $2 iterations make their loads together"
+    }
+    row 2 '' && row '1, 2' '' && row 1 '' && row 3 2 && row 6 4
+}
+
 @test "W1204: what -D or --spec asks for and no instance takes" {
     write
     expect 0 tilecc -arch=sm_90a -S -D cluster=2 k.tile

@@ -256,6 +256,38 @@ static void fill_knobs(const struct variant_plan *plan, struct kernel_variant *v
     }
 }
 
+/* What is asked of the name: a number, or where that is 0 some of a set; nothing where both are 0. */
+static int asked_of(const struct variant_plan *plan, const char *name, uint64_t *among)
+{
+    const struct tuning *tuning = &plan->entry->kernel->tuning;
+    *among = 0;
+    for (int i = 0; i < tuning->count; i++)
+        if (strcmp(tuning->data[i].name, name) == 0 && plan->tuned[i].kind == VALUE_INTEGER) {
+            *among = plan->tuned[i].integer ? 0 : plan->among[i];
+            return (int)plan->tuned[i].integer;
+        }
+    return 0;
+}
+
+/* `consumers` counts the warps that `warps` counts, which goes first where both are given. */
+static void settle_consumers(const struct variant_plan *plan, struct kernel_variant *variant)
+{
+    const struct kernel_plan *kernel = plan->entry->kernel;
+    struct diagnostics *diagnostics = kernel->front->diagnostics;
+    uint64_t warps_among, consumers_among;
+    int warps = asked_of(plan, "warps", &warps_among), consumers = asked_of(plan, "consumers", &consumers_among);
+    variant->counts_consumers = !warps && !warps_among;
+    bool is_same = warps && warps % 4 == 0 &&
+                   (consumers ? 4 * consumers == warps : warps < 64 && consumers_among >> warps / 4 & 1);
+    if ((!consumers && !consumers_among) || variant->counts_consumers || is_same)
+        return;
+    bool is_asked = spec_text(kernel->front, plan->spec, "consumers") != NULL;
+    struct diagnostic *d = diag_report(
+        diagnostics, is_asked ? DIAGNOSTIC_W1204 : DIAGNOSTIC_R2001, kernel->declaration->at,
+        "%sconsumers has no effect here: `warps` says how many compute", is_asked ? "" : "tune: ");
+    diag_instance(diagnostics, d, plan->label);
+}
+
 static bool is_sm_count(const struct kernel_expression *part, void *context)
 {
     (void)context;
@@ -351,6 +383,7 @@ bool variant_build(struct variant_plan *plan, struct kernel_variant *variant)
     variant->predicate = predicate(&e, plan);
     variant->special = plan->facts.special >= 0;
     fill_knobs(plan, variant);
+    settle_consumers(plan, variant);
     variant->module = ir_module_create(front->options->context, front->arena);
     const char *name = arena_printf(front->arena, "%s__%d", plan->entry->entry->symbol, plan->number);
     variant->function = body_build(plan, variant->module, name);
