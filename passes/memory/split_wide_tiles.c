@@ -158,7 +158,7 @@ static void take_plan(struct wide_tile *s, const struct piece_plan *plan)
 static bool plan_store(struct wide_tile *s, struct ir_operation *op, struct piece_plan *plan)
 {
     struct ir_access access;
-    if (op->opcode != OP_STORE || !ir_access_of(op, &access) || !layout_rule_has(access.value))
+    if (!wide_tile_is_written(op) || !ir_access_of(op, &access) || !layout_rule_has(access.value))
         return false;
     s->at = op;
     s->last = op->previous;
@@ -383,7 +383,7 @@ static void collect(struct ir_operation *op, void *context)
 {
     struct wide_tile *s = context;
     bool reduces = op->opcode == OP_REDUCE && op->operand_count == 1 && layout_rule_has(op->operands[0]);
-    if (op->opcode == OP_STORE || reduces)
+    if (wide_tile_is_written(op) || reduces)
         vector_push(s->context->arena, &s->ops, op);
 }
 

@@ -46,6 +46,8 @@ struct wide_tile {
     VECTOR(struct ir_operation *) ops; /* the function's stores and reductions, in order */
 };
 
+/* Whether the operation writes a tile and gives nothing, element by element in any order. */
+bool wide_tile_is_written(const struct ir_operation *op);
 /* The dimension of the view along which pieces lie, or -1. */
 int wide_tile_view_dimension(const struct wide_tile *s, const struct ir_access *access);
 /* Reductions between a load and the operation at hand. */

@@ -11,6 +11,11 @@ enum { DEPTH = 24 }; /* operations on a path */
 
 /* ---- loads that may go down to the store ---- */
 
+bool wide_tile_is_written(const struct ir_operation *op)
+{
+    return op->opcode == OP_STORE || (op->opcode == OP_ATOMIC && !ir_is_used(op) && !alias_orders(op));
+}
+
 int wide_tile_view_dimension(const struct wide_tile *s, const struct ir_access *access)
 {
     int tile = 0;
@@ -260,9 +265,17 @@ static bool is_branched(const struct wide_tile *s, const struct ir_value *value,
     return true;
 }
 
+/* The layout in which a piece comes to a conversion; NULL: it does not lie in registers of its own there. */
+static const struct layout *piece_before(const struct wide_tile *s, const struct ir_operation *conversion)
+{
+    return layout_shrink(s->adapter.table, conversion->operands[0]->type->layout, s->dimension, s->pieces);
+}
+
 bool wide_tile_is_computed(const struct wide_tile *s, const struct ir_value *value, int depth, bool alone)
 {
     const struct ir_operation *op = value->definition;
+    if (op && op->opcode == OP_CONVERT_LAYOUT)
+        return s->pressed && depth <= DEPTH && alone && stream_used_once(value) && piece_before(s, op);
     if (op && op->opcode == OP_IF)
         return is_branched(s, value, depth, alone);
     if (!op || op->result_count != 1 || op->region_count || depth > DEPTH)
@@ -419,6 +432,17 @@ static struct ir_value *branched_piece(struct wide_tile *s, struct ir_builder *b
     return branch->results[0];
 }
 
+/*     %p = convert_layout %t      a piece is   convert_layout (piece of %t) , which lies as %t does */
+static struct ir_value *converted_piece(struct wide_tile *s, struct ir_builder *builder, struct ir_operation *op,
+                                        int number, int depth, bool alone)
+{
+    const struct layout *behind = s->piece;
+    s->piece = piece_before(s, op);
+    struct ir_value *piece = wide_tile_make_piece(s, builder, op->operands[0], number, depth + 1, alone);
+    s->piece = behind;
+    return ir_build_value(builder, OP_CONVERT_LAYOUT, wide_tile_piece_type(s, op->results[0]->type), 1, &piece);
+}
+
 static struct ir_value *compute_piece(struct wide_tile *s, struct ir_builder *builder, struct ir_value *value,
                                       int number, int depth, bool alone)
 {
@@ -426,6 +450,8 @@ static struct ir_value *compute_piece(struct wide_tile *s, struct ir_builder *bu
     const struct ir_type *type = wide_tile_piece_type(s, value->type);
     if (op->opcode == OP_IF)
         return branched_piece(s, builder, value, number, depth, alone);
+    if (op->opcode == OP_CONVERT_LAYOUT)
+        return converted_piece(s, builder, op, number, depth, alone);
     if (op->opcode == OP_LOAD && is_from_held(s, op, alone))
         return held_piece(s, builder, op, number);
     if (op->opcode == OP_LOAD && !alone) /* others read it, too: it had better stay in the caches */
@@ -503,10 +529,11 @@ struct ir_value *wide_tile_make_piece(struct wide_tile *s, struct ir_builder *bu
                                       int number, int depth, bool alone)
 {
     for (int i = 0; i < s->made.count; i++)
-        if (s->made.data[i].whole == value && s->made.data[i].number == number)
+        if (s->made.data[i].whole == value && s->made.data[i].number == number &&
+            s->made.data[i].piece->type == wide_tile_piece_type(s, value->type))
             return s->made.data[i].piece;
     struct ir_value *piece = find_piece(s, s->pieces_kept.data, s->pieces_kept.count, value, number);
-    if (!piece && s->at->opcode == OP_STORE)
+    if (!piece && s->at->opcode != OP_REDUCE)
         piece = find_piece(s, s->pieces_read.data, s->pieces_read.count, value, number);
     if (piece)
         return piece;

@@ -3,6 +3,7 @@
 #include "exec.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 static double eps(enum exec_type type) { return type == EXEC_BF16 ? 1.0 / 128 : 1e-5; }
 
@@ -54,6 +55,59 @@ static void run_norm(struct exec_case *c, enum exec_type type, int is_first)
             exec_expect(c, q, at, d + (is_first ? 0 : exec_before(q, at)), 1e-5);
         }
     }
+}
+
+static void run_added(struct exec_case *c, enum exec_type type)
+{
+    int64_t m = c->extent[0], n = c->extent[1], shape[2] = {m, n};
+    struct exec_tensor *x = exec_input(c, type, 2, shape), *y = exec_input(c, type, 2, shape),
+                       *w = exec_input(c, type, 1, &n), *r = exec_output(c, type, 2, shape),
+                       *p = exec_inout(c, EXEC_F32, 1, &n), *q = exec_inout(c, EXEC_F32, 1, &n);
+    double *added = calloc((size_t)n, sizeof *added), *most = calloc((size_t)n, sizeof *most);
+    struct tile_f32_1 vp, vq;
+    EXEC_BIND(vp, p);
+    EXEC_BIND(vq, q);
+    if (type == EXEC_F32) {
+        struct tile_f32_2 vx, vy, vr;
+        struct tile_f32_1 vw;
+        EXEC_BIND(vx, x);
+        EXEC_BIND(vy, y);
+        EXEC_BIND(vw, w);
+        EXEC_BIND(vr, r);
+        exec_called(c, behind_norm_added_f32(c->stream, &vx, &vy, &vw, &vr, &vp, &vq));
+    } else {
+        struct tile_bf16_2 vx, vy, vr;
+        struct tile_bf16_1 vw;
+        EXEC_BIND(vx, x);
+        EXEC_BIND(vy, y);
+        EXEC_BIND(vw, w);
+        EXEC_BIND(vr, r);
+        exec_called(c, behind_norm_added_bf16(c->stream, &vx, &vy, &vw, &vr, &vp, &vq));
+    }
+    for (int64_t k = 0; k < n; k++)
+        most[k] = exec_before(q, k);
+    for (int64_t i = 0; i < m; i++) {
+        double s = 0, e = 0;
+        for (int64_t k = 0; k < n; k++) {
+            double wd = exec_before(w, k) * exec_before(y, i * n + k);
+            s += exec_before(x, i * n + k) * wd;
+            e += wd;
+        }
+        s /= (double)n;
+        e /= (double)n;
+        for (int64_t k = 0, at = i * n; k < n; k++, at++) {
+            double v = exec_before(x, at), d = exec_before(y, at), wd = exec_before(w, k) * d;
+            exec_expect(c, r, at, wd - (v * s + e), close_to(type, v * s + e, wd));
+            added[k] += d * v;
+            most[k] = v > 0 ? fmax(most[k], d + e) : most[k];
+        }
+    }
+    for (int64_t k = 0; k < n; k++) {
+        exec_expect(c, p, k, exec_before(p, k) + added[k], 1e-4);
+        exec_expect(c, q, k, most[k], 1e-4);
+    }
+    free(added);
+    free(most);
 }
 
 static void run_sums(struct exec_case *c, enum exec_type type, int number)
@@ -110,6 +164,9 @@ static void run_one_f32(struct exec_case *c) { run_sums(c, EXEC_F32, 1); }
 static void run_two_bf16(struct exec_case *c) { run_sums(c, EXEC_BF16, 2); }
 static void run_two_f32(struct exec_case *c) { run_sums(c, EXEC_F32, 2); }
 
+static void run_added_bf16(struct exec_case *c) { run_added(c, EXEC_BF16); }
+static void run_added_f32(struct exec_case *c) { run_added(c, EXEC_F32); }
+
 static const struct exec_test tests[] = {{"the first of rows of 1500, bf16", run_first_bf16, 2, {3, 1500}, 0},
                                          {"the first of rows of 16000", run_first_f32, 2, {3, 16000}, 0},
                                          {"the next of rows of 16377, bf16", run_next_bf16, 2, {2, 16377}, 0},
@@ -119,6 +176,10 @@ static const struct exec_test tests[] = {{"the first of rows of 1500, bf16", run
                                          {"no branch, bf16", run_none_bf16, 2, {2, 16377}, 0},
                                          {"the inner branch", run_one_f32, 2, {3, 32768}, 1},
                                          {"both, bf16", run_two_bf16, 2, {2, 32768}, 1},
-                                         {"both", run_two_f32, 2, {2, 16000}, 0}};
+                                         {"both", run_two_f32, 2, {2, 16000}, 0},
+                                         {"added to columns of 16377, bf16", run_added_bf16, 2, {3, 16377}, 0},
+                                         {"added to columns of 16384", run_added_f32, 2, {3, 16384}, 1},
+                                         {"added to columns of 32768, bf16", run_added_bf16, 2, {3, 32768}, 1},
+                                         {"added to columns of 30001", run_added_f32, 2, {2, 30001}, 1}};
 
 int main(int count, char **arguments) { return exec_main(count, arguments, tests, sizeof tests / sizeof *tests); }

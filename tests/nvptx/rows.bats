@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# Rows that registers do not hold beside what stands behind their sums: nothing is kept in local memory.
+# Rows that registers do not hold beside what stands behind their sums: nothing is kept in local memory.  Blocks share a
+# multiprocessor's registers only where what stands behind the pieces has enough of them, too.
 
 load ../cli/helper
 
@@ -30,6 +31,29 @@ kernel norm<T: {bf16, f32}>(x: in T[M, N], y: in T[M, N], w: in T[N], r: out T[M
     if (N > 5) { a += p[row, 0 +: B]; b += q[row, 0 +: B]; }
     p[row, 0 +: B] = a;
     q[row, 0 +: B] = b;
+}
+END
+    no_spills sm_80,sm_90a
+    # two tiles of 32 registers, and two more under a condition: all registers of a thread
+    [ "$(grep -c '^norm<bf16>.B=16384. sm_90a .* no spills' <<<"$output")" -eq 2 ]
+    expect 0 tilecc -arch=sm_90a --dryrun -Rpass=split_wide_tiles --spec 'norm<bf16>' f.tile -o f.o
+    contains 'the tile stays in shared memory, 32768 bytes'
+}
+
+@test "the gradient of a norm that all rows add to columns, read element by element or not" {
+    cat >f.tile <<'END'
+kernel norm<T: {bf16, f32}>(x: in T[M, N], y: in T[M, N], w: in T[N], mean: in f32[M], scale: in f32[M], r: out T[M, N], p: inout f32[N], q: inout f32[N])
+    const(B: {16384, 32768} >= N)
+    grid(row: M)
+{
+    let v = (f32(x[row, 0 +: B]) - mean[row]) * scale[row];
+    let d = f32(y[row, 0 +: B]);
+    let wd = f32(w[0 +: B]) * d;
+    let c = sum(v * wd) / f32(N);
+    let e = sum(wd) / f32(N);
+    r[row, 0 +: B] = T((wd - (v*c + e)) * scale[row]);
+    atomic_add(p[0 +: B], d*v);
+    atomic_add(q[0 +: B], d);
 }
 END
     no_spills sm_80,sm_90a
@@ -111,4 +135,52 @@ kernel sums(x: in f32[M, N], y: in f32[M, N], z: in f32[M, N], r: out f32[M, N],
 }
 END
     no_spills sm_90a
+}
+
+@test "what stands behind the pieces counts; where it has room, three blocks share" {
+    cat >f.tile <<'END'
+kernel plain(x: in bf16[M, N], w: in bf16[N], r: out bf16[M, N]) const(B: {16384} >= N) grid(row: M) {
+    let v = f32(x[row, 0 +: B]);
+    let m = sum(v) / f32(N);
+    let d = v - m;
+    let s = rsqrt(sum(d*d) / f32(N) + 1e-5);
+    r[row, 0 +: B] = bf16(d * s * f32(w[0 +: B]));
+}
+kernel one(x: in bf16[M, N], w: in bf16[N], r: out bf16[M, N], p: inout f32[M, N]) const(B: {16384} >= N) grid(row: M) {
+    let v = f32(x[row, 0 +: B]); let c = sum(v); let e = sum(v*c);
+    r[row, 0 +: B] = bf16(v*c - e);
+    var a = v;
+    if (N > 5) a += p[row, 0 +: B];
+    p[row, 0 +: B] = a;
+}
+kernel late(x: in bf16[M, N], w: in bf16[N], r: out bf16[M, N], p: inout f32[M, N], q: inout f32[M, N]) const(B: {16384} >= N) grid(row: M) {
+    let v = f32(x[row, 0 +: B]); let c = sum(v); let e = sum(v*c);
+    r[row, 0 +: B] = bf16(v*c - e);
+    let a = p[row, 0 +: B]; let b = q[row, 0 +: B];
+    let z = sum(a * b);
+    p[row, 0 +: B] = a * z + v;
+    q[row, 0 +: B] = b * z - v;
+}
+kernel early(x: in bf16[M, N], y: in bf16[M, N], r: out bf16[M, N], p: inout f32[M, N]) const(B: {16384} >= N) grid(row: M) {
+    let v = f32(x[row, 0 +: B]); let u = f32(y[row, 0 +: B]);
+    let c = sum(v); let e = sum(u*c); let g = sum(v*u);
+    p[row, 0 +: B] = v * g + u;
+    r[row, 0 +: B] = bf16(v*c - e * u);
+}
+kernel looped(x: in bf16[M, N], r: out bf16[M, N], p: inout f32[M, N], n: i32) const(B: {16384} >= N) grid(row: M) {
+    let v = f32(x[row, 0 +: B]); let c = sum(v); let e = sum(v*c);
+    r[row, 0 +: B] = bf16(v*c - e);
+    var a = p[row, 0 +: B];
+    for i in 0..n a = a * 2.0 + v;
+    p[row, 0 +: B] = a;
+}
+END
+    needs_ptxas
+    expect 0 tilecc -arch=sm_90a --resource-usage -o f.o f.tile
+    ! grep -E ' threads, .*spills: ([0-9]{3,}|[4-9][0-9]|3[3-9]) bytes stored' <<<"$output"
+    contains 'plain[B=16384] sm_90a aligned: 512 threads, 16 warps; 40 registers, no spills'
+    expect 0 tilecc -arch=sm_90a --dryrun -Rpass=split_wide_tiles --spec plain -o f.o f.tile
+    contains 'registers for 3 blocks of a multiprocessor'
+    expect 0 tilecc -arch=sm_90a --dryrun -Rpass=split_wide_tiles --spec looped -o f.o f.tile
+    grep -q 'one block of a multiprocessor: tiles take [0-9]* registers at once' <<<"$output"
 }
