@@ -25,6 +25,7 @@ struct kernel_call {
     struct interp_memory memories[MOST_MEMORIES];
     int memory_of[MOST_ARGUMENTS], memory_count;
     uint64_t *report;
+    bool failed; /* a check of it */
 };
 
 static struct test_value refuse(struct kernel_call *k, const char *text)
@@ -34,6 +35,21 @@ static struct test_value refuse(struct kernel_call *k, const char *text)
         return test_stop(t, k->call->at, "%s: %s", k->entry->symbol, text);
     t->refusal = text;
     return (struct test_value){.kind = TEST_NOTHING, .at = k->call->at};
+}
+
+/* A call that fails when running, where the test expects another result: the test has failed, and ends. */
+static void fail(struct kernel_call *k, struct location at, const char *text)
+{
+    struct test_walk *t = k->t;
+    k->failed = true;
+    if (t->expects_refusal) {
+        t->refusal = text;
+        return;
+    }
+    if (!t->stopped)
+        diag_report(t->diagnostics, DIAGNOSTIC_E1301, at, "test \"%s\": %s", t->name, text);
+    t->failures++;
+    t->stopped = true;
 }
 
 static bool is_out(const struct kernel_parameter *p) { return p->kind == KERNEL_VIEW && p->direction == KERNEL_OUT; }
@@ -303,8 +319,9 @@ static void read_report(struct kernel_call *k)
         for (int i = 0; i < KERNEL_REPORT_MOST_VALUES; i++)
             value[i] = k->report + KERNEL_REPORT_VALUES + i;
         report_put_text(&out, check->text, value);
-        test_stop(k->t, check->at, "%s does not hold in instance %llu", out.data,
-                  (unsigned long long)(k->report[KERNEL_REPORT_CHECK] >> 16));
+        fail(k, check->at,
+             arena_printf(k->t->arena, "%s does not hold in instance %llu", out.data,
+                          (unsigned long long)(k->report[KERNEL_REPORT_CHECK] >> 16)));
     }
     buffer_free(&out);
 }
@@ -334,7 +351,7 @@ static bool run(struct kernel_call *k, const struct host_call *host, const struc
     read_report(k);
     if (!good)
         test_stop(k->t, problem.at, "instance %lld: %s", (long long)problem.instance, problem.text);
-    return good && !k->t->stopped;
+    return good && !k->failed && !k->t->stopped;
 }
 
 static struct tensor *result_of(struct kernel_call *k, int number)

@@ -94,17 +94,44 @@ static bool leaves_loop(struct test_walk *t)
     return ends;
 }
 
+static bool is_variable(const char *name, bool called, void *context)
+{
+    return called || test_find(context, name) != NULL;
+}
+
+/* Whether no variable of the test is in it, as if it were known when compiling. */
+static bool is_fixed(struct test_walk *t, const struct ast_expression *x)
+{
+    return !x || !ast_find_name(x, is_variable, t);
+}
+
+/* Whether a range advances: one that a kernel could not have is an error here, too, and one whose step only running tells
+ * is empty where that is not forward (front/walk/loop.c). */
+static bool advances(struct test_walk *t, const struct ast_range *range, double from, double to, double step)
+{
+    bool multiplies = range->step_multiplies, is_step_fixed = is_fixed(t, range->step);
+    const char *wrong = NULL;
+    if (is_step_fixed && (step == 0 || (multiplies && step < 2)))
+        wrong = multiplies ? "a factor of a range is 2 or more" : "the step of a range is not 0";
+    else if (multiplies && from < 1 && is_fixed(t, range->from))
+        wrong = "a range whose step multiplies starts at 1 or more";
+    if (wrong) {
+        diag_report(t->diagnostics, DIAGNOSTIC_E0507, range->at, "%s", wrong);
+        t->stopped = true;
+        return false;
+    }
+    if (!is_step_fixed && step < (multiplies ? 2 : 1))
+        return false;
+    return multiplies ? from >= 1 && from < to : step > 0 ? from < to : from > to;
+}
+
 static void run_for(struct test_walk *t, const struct ast_statement *s)
 {
     double from, to, step = 1;
     if (!test_number(t, s->range->from, &from) || !test_number(t, s->range->to, &to) ||
-        (s->range->step && !test_number(t, s->range->step, &step)))
+        (s->range->step && !test_number(t, s->range->step, &step)) || !advances(t, s->range, from, to, step))
         return;
     bool multiplies = s->range->step_multiplies;
-    if (step == 0 || (multiplies && (step < 2 || from < 1))) {
-        test_stop(t, s->range->at, "this range does not end");
-        return;
-    }
     for (double i = from; (step > 0 ? i < to : i > to) && !t->stopped; i = multiplies ? i * step : i + step) {
         struct test_name *outer = t->names;
         test_bind(t, s->names.data[0].text, test_of(tensor_scalar(t->arena, IR_I64, i), s->at));
