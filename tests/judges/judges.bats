@@ -32,6 +32,14 @@
     [[ "$output" == *"34 judged, 0 not right" ]]
 }
 
+@test "KernelBench, level 3: six networks and blocks" {
+    sh "$SRCDIR/tests/judges/build" kernelbench3 "$BATS_TEST_TMPDIR/judge" cpu
+    run env TILE_CPU_THREADS=2 "$BATS_TEST_TMPDIR/judge/judge"
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [[ "$output" == *"6 judged, 0 not right" ]]
+}
+
 @test "what Triton's test_core asks: every 19th case" {
     EACH=19 sh "$SRCDIR/tests/judges/build" core "$BATS_TEST_TMPDIR/judge" cpu
     run env TILE_CPU_THREADS=2 "$BATS_TEST_TMPDIR/judge/judge" --brief

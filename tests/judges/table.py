@@ -89,7 +89,7 @@ def ported(suite, title):
     print('| operator | first | now | bytes of source |\n|---|---|---|---|')
     for row in run['ours']:
         number = row['name'].split('_')[0]
-        size = sum(f.stat().st_size for f in (HERE / suite).glob(f'*/{number}_*.tile'))
+        size = sum(f.stat().st_size for f in (HERE / suite).glob(f'*/{number}_*.tile')) or 'shared'
         print(f"| {row['name']} | {row['first']} | {row['status']} | {size} |")
 
 
@@ -117,4 +117,5 @@ if __name__ == '__main__':
     kernelbench()
     npbench()
     ported('kernelbench2', 'KernelBench, level 2: every third operator')
+    ported('kernelbench3', 'KernelBench, level 3: six networks and blocks')
     core()
