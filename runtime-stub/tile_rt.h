@@ -404,7 +404,7 @@ struct tile_rt_variant {
     const int32_t *scratch; /* codes of the extents of the kernel's scratch, one view's behind the other's */
     struct tile_rt_state *state;
     tile_rt_function *function; /* CPU */
-    const void *image;          /* GPU: a cubin, or PTX */
+    const void *image;          /* GPU: a cubin, one packed by fatbinary, or PTX */
     uint64_t image_size;
     const char *symbol;             /* GPU: the kernel in the cubin */
     const char *text;               /* for tile_kernel_info.variant_text */

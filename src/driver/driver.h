@@ -88,6 +88,8 @@ struct parts {
 };
 bool emit_add_part(struct parts *parts, const char *name, struct buffer *bytes,
                    bool made); /* frees bytes, returns made */
+/* Packs the images of an object.  False: said why. */
+bool emit_compress_images(struct compilation *compilation);
 bool emit_fatbins(struct compilation *compilation, struct parts *parts);
 void emit_add(struct compilation *compilation, const char *path, const void *data, size_t size);
 /* -o, or stem and suffix in the working directory. */

@@ -278,6 +278,13 @@ static bool emit_object(struct compilation *compilation)
     return ok;
 }
 
+static bool compress_images(struct compilation *compilation)
+{
+    const struct options *options = compilation->options;
+    return !options->compress_images || options->dry_run || compilation->module->images.count == 0 ||
+           emit_compress_images(compilation);
+}
+
 /* --save-temps: tile IR of every variant, PTX and cubin of every image. */
 static void save_temps(struct compilation *compilation)
 {
@@ -320,7 +327,7 @@ bool emit_outputs(struct compilation *compilation)
     for (int i = 0; i < compilation->module->entries.count; i++)
         progress_expect(compilation->target.progress, compilation->module->entries.data[i].variants.count);
     switch (compilation->options->emit) {
-    case EMIT_OBJECT: ok = make_cubins(compilation) && emit_object(compilation); break;
+    case EMIT_OBJECT: ok = make_cubins(compilation) && compress_images(compilation) && emit_object(compilation); break;
     case EMIT_HEADER: ok = emit_header(compilation, output ? output : emit_name(compilation, ".h")); break;
     case EMIT_CUBIN:
     case EMIT_FATBIN:

@@ -1,5 +1,6 @@
 /* --emit=fatbin: the toolkit's fatbinary over one cubin an architecture, a file for the first variant of each, one for
- * the second, and so on: a fat binary has no room for several of one architecture.  The tool's inputs and output are
+ * the second, and so on: a fat binary has no room for several of one architecture.  --compress-images: a fat binary for
+ * each cubin of an object, which the tool compresses and the driver unpacks.  The tool's inputs and output are
  * nameless files in memory, since it splits names at commas and writes wherever a name leads. */
 #include "driver/driver.h"
 
@@ -43,6 +44,21 @@ static const struct kernel_variant *nth_variant(const struct kernel_entry *entry
     return NULL;
 }
 
+static bool add_image(struct compilation *compilation, const struct kernel_image *image, struct fatbin_inputs *inputs)
+{
+    int file = memory_file("cubin", image->data, image->size);
+    if (file < 0) {
+        driver_error(compilation->options, "cannot hold a cubin in memory: %s", strerror(errno));
+        compilation->code = EXIT_ENVIRONMENT;
+        return false;
+    }
+    vector_push(compilation->arena, &inputs->files, file);
+    vector_push(compilation->arena, &inputs->arguments,
+                arena_printf(compilation->arena, "--image3=kind=elf,sm=%s,file=/proc/self/fd/%d",
+                             target_rows[image->target].name + 3, file));
+    return true;
+}
+
 static bool add_images(struct compilation *compilation, const struct kernel_entry *entry, int number,
                        struct fatbin_inputs *inputs)
 {
@@ -51,17 +67,8 @@ static bool add_images(struct compilation *compilation, const struct kernel_entr
         const struct kernel_variant *variant = nth_variant(entry, target, number);
         if (target_rows[target].kind != TARGET_NVPTX || !variant)
             continue;
-        const struct kernel_image *image = &compilation->module->images.data[variant->gpu.image];
-        int file = memory_file("cubin", image->data, image->size);
-        if (file < 0) {
-            driver_error(compilation->options, "cannot hold a cubin in memory: %s", strerror(errno));
-            compilation->code = EXIT_ENVIRONMENT;
+        if (!add_image(compilation, &compilation->module->images.data[variant->gpu.image], inputs))
             return false;
-        }
-        vector_push(compilation->arena, &inputs->files, file);
-        vector_push(compilation->arena, &inputs->arguments,
-                    arena_printf(compilation->arena, "--image3=kind=elf,sm=%s,file=/proc/self/fd/%d",
-                                 target_rows[target].name + 3, file));
     }
     return true;
 }
@@ -127,6 +134,12 @@ static bool run_fatbinary(struct compilation *compilation, const char *tool, str
     return ok;
 }
 
+static void close_inputs(const struct fatbin_inputs *inputs)
+{
+    for (int i = 0; i < inputs->files.count; i++)
+        close(inputs->files.data[i]);
+}
+
 /* True when done or when there is no such variant: then out stays empty. */
 static bool make_fatbin(struct compilation *compilation, const char *tool, const struct kernel_entry *entry, int number,
                         struct buffer *out)
@@ -135,8 +148,7 @@ static bool make_fatbin(struct compilation *compilation, const char *tool, const
     bool ok = add_images(compilation, entry, number, &inputs);
     if (ok && inputs.files.count)
         ok = run_fatbinary(compilation, tool, &inputs, out);
-    for (int i = 0; i < inputs.files.count; i++)
-        close(inputs.files.data[i]);
+    close_inputs(&inputs);
     return ok;
 }
 
@@ -160,4 +172,94 @@ bool emit_fatbins(struct compilation *compilation, struct parts *parts)
         }
     }
     return true;
+}
+
+/* ---- --compress-images ---- */
+
+struct packing {
+    struct compilation *compilation;
+    const char *tool;
+    VECTOR(int) images; /* that are not packed yet, by number */
+};
+
+static bool put_key(const struct packing *packing, const struct kernel_image *image, struct buffer *key)
+{
+    struct cache *cache = packing->compilation->target.cache;
+    if (!cache)
+        return false;
+    cache_put_kind(cache, key, "packed cubin");
+    buffer_printf(key, "%s\n", target_rows[image->target].name);
+    cache_put_digest(key, "cubin", image->data, image->size);
+    return cache_put_file(key, packing->tool);
+}
+
+static int pack(void *context, int task, struct buffer *out)
+{
+    const struct packing *packing = context;
+    struct compilation *compilation = packing->compilation;
+    const struct kernel_image *image = &compilation->module->images.data[packing->images.data[task]];
+    struct fatbin_inputs inputs = {0};
+    struct buffer key = {0};
+    vector_push(compilation->arena, &inputs.arguments, "--compress-all");
+    vector_push(compilation->arena, &inputs.arguments, "--compress-mode=size");
+    bool ok = add_image(compilation, image, &inputs) && run_fatbinary(compilation, packing->tool, &inputs, out);
+    close_inputs(&inputs);
+    if (ok && put_key(packing, image, &key))
+        cache_keep(compilation->target.cache, &key, out->data, out->size);
+    buffer_free(&key);
+    return ok ? EXIT_OK : (int)compilation->code;
+}
+
+/* Where less than half is left. */
+static void take_packed(struct compilation *compilation, struct kernel_image *image, const struct buffer *bytes)
+{
+    if (bytes->size > image->size / 2)
+        return;
+    image->packed = arena_copy(compilation->arena, bytes->data, bytes->size);
+    image->packed_size = bytes->size;
+}
+
+static void find_packed(struct packing *packing)
+{
+    struct compilation *compilation = packing->compilation;
+    for (int i = 0; i < compilation->module->images.count; i++) {
+        struct kernel_image *image = &compilation->module->images.data[i];
+        struct buffer key = {0}, value = {0};
+        if (!image->without_cubin && put_key(packing, image, &key) &&
+            cache_find(compilation->target.cache, &key, &value) && is_whole(&value))
+            take_packed(compilation, image, &value);
+        else if (!image->without_cubin)
+            vector_push(compilation->arena, &packing->images, i);
+        buffer_free(&key);
+        buffer_free(&value);
+    }
+}
+
+bool emit_compress_images(struct compilation *compilation)
+{
+    struct packing packing = {compilation, tool_find(compilation->options, "fatbinary"), {0}};
+    if (!packing.tool) {
+        driver_error(compilation->options,
+                     "--compress-images needs fatbinary of a CUDA toolkit, 12.8 or later, and there is none");
+        compilation->code = EXIT_ENVIRONMENT;
+        return false;
+    }
+    find_packed(&packing);
+    int count = packing.images.count;
+    struct child_result *done = ARENA_ARRAY(compilation->arena, struct child_result, count + 1);
+    workers_run(pack, &packing, count, compilation->target.jobs, (struct child_limits){0}, done);
+    for (int i = 0; i < count; i++) {
+        worker_check_machine(&done[i]);
+        if (compilation->options->verbose && done[i].exit_code == EXIT_OK && done[i].errors.size)
+            fputs(done[i].errors.data, stderr); /* the command */
+        if (done[i].exit_code == EXIT_OK && is_whole(&done[i].output))
+            take_packed(compilation, &compilation->module->images.data[packing.images.data[i]], &done[i].output);
+        else if (!compilation->code) { /* the first one tells */
+            compilation->code = done[i].exit_code > 0 ? (enum exit_code)done[i].exit_code : EXIT_TOOL;
+            fputs(done[i].errors.size ? done[i].errors.data : "tilecc: error: fatbinary's worker died\n", stderr);
+        }
+        buffer_free(&done[i].output);
+        buffer_free(&done[i].errors);
+    }
+    return compilation->code == EXIT_OK;
 }

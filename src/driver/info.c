@@ -143,8 +143,17 @@ static void print_image(const struct object *object, const Elf64_Shdr *names, co
         printf(" of PTX, which the driver compiles where the program runs\n");
         return;
     }
-    if (!cubin_read(object->arena, object->data + section->sh_offset, section->sh_size, &architecture, &kernel_count,
-                    &kernels, &problem))
+    const void *cubin = object->data + section->sh_offset;
+    size_t size = section->sh_size;
+    if (packed_is(cubin, size)) {
+        cubin = packed_open(object->arena, cubin, size, &size);
+        if (!cubin) {
+            printf(", packed in a way that is not known here\n");
+            return;
+        }
+        printf(", unpacked %zu", size);
+    }
+    if (!cubin_read(object->arena, cubin, size, &architecture, &kernel_count, &kernels, &problem))
         printf(", not a cubin: %s\n", problem);
     else {
         printf(", architecture %d\n", architecture);

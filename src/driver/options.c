@@ -407,6 +407,7 @@ static bool apply(struct options *o, enum option_id id, const char *value)
     case OPTION_REPRODUCIBLE: o->reproducible = o->strict_fp = true; return true;
     case OPTION_F32_DOT: return parse_f32_dot(o, value);
     case OPTION_VISIBILITY: return parse_visibility(o, value);
+    case OPTION_COMPRESS_IMAGES: o->compress_images = true; return true;
     case OPTION_OPTIMIZE: return parse_optimization(o, value);
     case OPTION_PASSES: o->passes = value; return true;
     case OPTION_PLAN: return plan_option_add(o, value);

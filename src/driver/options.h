@@ -72,6 +72,7 @@ struct options {
     bool strict_fp, checks, reproducible;
     enum ir_precision f32_dot;
     enum target_visibility visibility;
+    bool compress_images;
     int optimization;
     const char *passes; /* NULL: the pipeline */
     struct asked_plans plans;

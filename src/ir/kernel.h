@@ -308,7 +308,10 @@ struct kernel_image { /* one cubin */
     const char *name; /* of the section: entry symbol and architecture */
     const unsigned char *data;
     size_t size;
-    const char *ptx;              /* text, kept for --emit=ptx, or NULL */
+    const char *ptx; /* text, kept for --emit=ptx, or NULL */
+    /* what an object holds instead of data, for the driver to unpack; NULL: data itself */
+    const unsigned char *packed;
+    size_t packed_size;
     bool with_ptx, without_cubin; /* what an object holds of it: compute_XX was asked for, and sm_XX was not */
 };
 struct kernel_module {

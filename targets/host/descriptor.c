@@ -385,11 +385,6 @@ static LLVMValueRef map_array(struct descriptor *d, const struct kernel_gpu_code
     return array(d, &maps, "maps", false);
 }
 
-static uint64_t image_size(const struct kernel_image *image, bool ptx)
-{
-    return ptx ? strlen(image->ptx) + 1 : image->size;
-}
-
 /* cpu NULL: a GPU's, as a cubin or as PTX. */
 static LLVMValueRef describe_variant(struct descriptor *d, const struct kernel_variant *variant, LLVMValueRef state,
                                      const struct kernel_cpu_level *cpu, bool ptx)
@@ -411,7 +406,8 @@ static LLVMValueRef describe_variant(struct descriptor *d, const struct kernel_v
     add(d, &fields, state);
     add(d, &fields, cpu ? LLVMGetNamedFunction(b->module, cpu->symbol) : nothing);
     add(d, &fields, cpu ? nothing : ptx ? b->texts[gpu->image] : b->images[gpu->image]);
-    add_number(d, &fields, cpu ? 0 : (int64_t)image_size(&b->kernels->images.data[gpu->image], ptx));
+    add_number(d, &fields,
+               cpu ? 0 : (int64_t)host_image_part(b->arena, &b->kernels->images.data[gpu->image], ptx).size);
     add_text(d, &fields, cpu ? NULL : gpu->symbol);
     add_text(d, &fields, text);
     add(d, &fields, array(d, &names, "value_names", true));

@@ -80,6 +80,8 @@ void host_architecture(const struct target_row *row, uint32_t *number, uint32_t 
 
 /* The module of an object, from an empty one to bytes: ELF, or LLVM's text. */
 LLVMTargetMachineRef host_create_machine(const struct host_builder *builder);
+/* The part that an image is, as a cubin or PTX. */
+struct host_part host_image_part(struct arena *arena, const struct kernel_image *image, bool ptx);
 /* The parts of a kernel module's images: bytes, section and symbol.  parts == NULL: counts them. */
 int host_list_images(struct arena *arena, const struct kernel_module *kernels, struct host_part *parts);
 void host_begin_module(struct host_builder *builder, LLVMTargetMachineRef machine);

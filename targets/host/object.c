@@ -10,8 +10,8 @@
  *   .text.tile_help.<function>  what CPU code calls
  *
  * One section a kernel, so that --gc-sections drops the kernels, cubins included, that a program does not use.  Cubins
- * are not compressed: a run time that decompresses would need a library or a copy in memory, and the driver takes plain
- * ones in place. Everything but the C entries is local to the object; the entries need tile_rt_launch, tile_rt_query,
+ * are plain unless --compress-images asks for less: the driver takes plain ones in place, and every one takes them.
+ * Everything but the C entries is local to the object; the entries need tile_rt_launch, tile_rt_query,
  * tile_rt_workspace, tile_rt_launch_variant, tile_rt_launch_ex, tile_rt_load and tile_rt_unload.
  */
 #include "targets/host/host.h"
@@ -125,15 +125,17 @@ void host_begin_module(struct host_builder *b, LLVMTargetMachineRef machine)
     }
 }
 
-static struct host_part image_part(struct arena *arena, const struct kernel_image *image, bool ptx)
+struct host_part host_image_part(struct arena *arena, const struct kernel_image *image, bool ptx)
 {
     const char *suffix = ptx ? ".ptx" : "";
-    return (struct host_part){.data = ptx ? image->ptx : (const char *)image->data,
-                              .size = ptx ? strlen(image->ptx) + 1
-                                          : image->size, /* the driver takes a text up to its end */
-                              .symbol = arena_printf(arena, "tile.image.%s%s", image->name, suffix),
-                              .section = arena_printf(arena, ".rodata.tile.image.%s%s", image->name, suffix),
-                              .alignment = 64};
+    struct host_part part = {.symbol = arena_printf(arena, "tile.image.%s%s", image->name, suffix),
+                             .section = arena_printf(arena, ".rodata.tile.image.%s%s", image->name, suffix),
+                             .alignment = 64};
+    part.data = ptx ? image->ptx : (const char *)(image->packed ? image->packed : image->data);
+    part.size = ptx             ? strlen(image->ptx) + 1 /* the driver takes a text up to its end */
+                : image->packed ? image->packed_size
+                                : image->size;
+    return part;
 }
 
 int host_list_images(struct arena *arena, const struct kernel_module *kernels, struct host_part *parts)
@@ -145,7 +147,7 @@ int host_list_images(struct arena *arena, const struct kernel_module *kernels, s
             if (ptx ? !image->with_ptx : image->without_cubin)
                 continue;
             if (parts)
-                parts[count] = image_part(arena, image, ptx);
+                parts[count] = host_image_part(arena, image, ptx);
             count++;
         }
     return count;
@@ -153,7 +155,7 @@ int host_list_images(struct arena *arena, const struct kernel_module *kernels, s
 
 static LLVMValueRef add_image(struct host_builder *b, const struct kernel_image *from, bool ptx)
 {
-    struct host_part part = image_part(b->arena, from, ptx);
+    struct host_part part = host_image_part(b->arena, from, ptx);
     if (b->images_apart) {
         LLVMValueRef named = LLVMAddGlobal(b->module, b->i8, part.symbol);
         LLVMSetVisibility(named, LLVMHiddenVisibility);

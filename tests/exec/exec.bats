@@ -19,6 +19,7 @@ numbers() {
 @test "products with scales" { numbers scaled; }
 @test "reductions" { numbers reduce; }
 @test "rows behind their sums" { numbers behind; }
+@test "code that the driver unpacks" { numbers packed; }
 @test "scans" { numbers scans; }
 @test "shapes and views" { numbers views; }
 @test "elements 2^31 and 2^32 away" { numbers far; }

@@ -4,6 +4,7 @@
 #include "driver/info.c"
 #include "driver/info/instances.c"
 #include "driver/info/object.c"
+#include "driver/info/packed.c"
 #include "driver/info/sizes.c"
 
 #include <stdlib.h>

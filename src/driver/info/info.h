@@ -28,6 +28,9 @@ const char *object_shown(const struct object *object, const char *name);
 /* The instances of the kernel whose host code is the section: how many for each target and what of, and a line for each
  * of the processor's. */
 void info_print_instances(const struct object *object, unsigned code);
+/* Whether an image is packed; what it holds, NULL: it is damaged, or packed in another way. */
+bool packed_is(const void *data, size_t size);
+const void *packed_open(struct arena *arena, const void *data, size_t size, size_t *unpacked_size);
 /* What takes the bytes of the object: a line for each kernel, each GPU, and the rest. */
 void info_print_sizes(const struct object *object, const Elf64_Shdr *names);
 #endif
