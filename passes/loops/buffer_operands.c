@@ -41,7 +41,9 @@ enum { NARROW_ROW = 16 /* bytes */ };
 struct factor_buffer {
     struct ir_value *buffer;
     struct ir_block *block;
-    bool unfenced; /* filled by ordinary stores that nothing asynchronous follows: no copies go there */
+    bool unfenced;               /* filled by ordinary stores that nothing asynchronous follows: no copies go there */
+    bool alone;                  /* filled in the block of the one product that reads it, */
+    struct ir_operation *reader; /* which is this; NULL: not built yet */
 };
 struct stored {
     struct ir_value *value, *buffer;
@@ -182,42 +184,6 @@ static bool is_unfenced(const struct plan *plan, const struct ir_operation *dot)
     return plan->how == STORE && ir_number(dot, IR_ATTRIBUTE_INSTRUCTION, 0) != IR_INSTRUCTION_WGMMA;
 }
 
-/* A buffer that may hold one more factor, filled in the same way: one of another loop, side by side with this; where room
- * is scarce also one that is filled and read in the same block, one factor after the other. */
-static struct factor_buffer *reusable(struct factor_staging *s, const struct plan *plan, const struct ir_operation *dot,
-                                      const struct ir_block *block, bool scarce)
-{
-    for (int i = 0; i < s->buffers.count; i++) {
-        struct factor_buffer *old = &s->buffers.data[i];
-        bool beside = !ir_block_holds(old->block, block) && !ir_block_holds(block, old->block);
-        if (old->buffer->type == plan->buffer && old->unfenced == is_unfenced(plan, dot) &&
-            (beside || (scarce && old->block == block)))
-            return old;
-    }
-    return NULL;
-}
-
-static struct ir_value *make_buffer(struct factor_staging *s, const struct plan *plan, const struct ir_operation *dot,
-                                    struct ir_block *block, struct location at)
-{
-    struct factor_buffer *old = reusable(s, plan, dot, block, !has_room(s, plan->buffer));
-    if (old) {
-        old->block = block;
-        return old->buffer;
-    }
-    struct ir_builder front = {
-        .module = s->function->module, .block = s->function->body, .before = s->function->body->first, .at = at};
-    struct factor_buffer made = {ir_build_value(&front, OP_BUFFER, plan->buffer, 0, NULL), block,
-                                 is_unfenced(plan, dot)};
-    vector_push(s->context->arena, &s->buffers, made);
-    return made.buffer;
-}
-
-static void build_wait(struct ir_builder *builder, int count, struct ir_value *const *tokens)
-{
-    ir_build(builder, OP_WAIT, count, tokens, 0, NULL);
-}
-
 /* Nothing but this product looks at the loaded tile. */
 static bool feeds_only(const struct ir_value *value, const struct ir_operation *dot)
 {
@@ -228,6 +194,68 @@ static bool feeds_only(const struct ir_value *value, const struct ir_operation *
             return false;
     }
     return true;
+}
+
+/* Filled in the product's block, and read by no other. */
+static bool is_alone(const struct plan *plan, const struct ir_operation *dot, const struct ir_block *block)
+{
+    return block == dot->block && (plan->how == STORE || feeds_only(plan->source.origin, dot));
+}
+
+/* Whether the factor is brought behind the last product that reads the buffer, which nobody needs any more. */
+static bool is_free(const struct factor_buffer *old, const struct plan *plan, const struct ir_operation *dot,
+                    const struct ir_block *block)
+{
+    const struct ir_operation *brought = plan->how == STORE ? dot : plan->source.origin->definition;
+    return old->block == block && old->reader && old->alone && is_alone(plan, dot, block) &&
+           ir_comes_before(old->reader, brought);
+}
+
+/* A buffer that may hold one more factor, filled in the same way: one of another loop, side by side with this; where room
+ * is scarce also one that is filled and read in the same block, one factor after the other. */
+static struct factor_buffer *reusable(const struct factor_staging *s, const struct plan *plan,
+                                      const struct ir_operation *dot, const struct ir_block *block, bool scarce)
+{
+    for (int i = 0; i < s->buffers.count; i++) {
+        struct factor_buffer *old = &s->buffers.data[i];
+        bool beside = !ir_block_holds(old->block, block) && !ir_block_holds(block, old->block);
+        if (old->buffer->type == plan->buffer && old->unfenced == is_unfenced(plan, dot) &&
+            (beside || (scarce && is_free(old, plan, dot, block))))
+            return old;
+    }
+    return NULL;
+}
+
+static struct ir_value *make_buffer(struct factor_staging *s, const struct plan *plan, const struct ir_operation *dot,
+                                    struct ir_block *block, struct location at)
+{
+    struct factor_buffer *old = reusable(s, plan, dot, block, !has_room(s, plan->buffer));
+    struct factor_buffer made = {
+        .block = block, .unfenced = is_unfenced(plan, dot), .alone = is_alone(plan, dot, block)};
+    if (old) {
+        made.buffer = old->buffer;
+        *old = made;
+        return old->buffer;
+    }
+    struct ir_builder front = {
+        .module = s->function->module, .block = s->function->body, .before = s->function->body->first, .at = at};
+    made.buffer = ir_build_value(&front, OP_BUFFER, plan->buffer, 0, NULL);
+    vector_push(s->context->arena, &s->buffers, made);
+    return made.buffer;
+}
+
+static void note_reader(struct factor_staging *s, struct ir_operation *product, const struct ir_value *buffer)
+{
+    if (buffer->definition && buffer->definition->opcode == OP_BUFFER_PERMUTE)
+        buffer = buffer->definition->operands[0];
+    for (int i = 0; i < s->buffers.count; i++)
+        if (s->buffers.data[i].buffer == buffer)
+            s->buffers.data[i].reader = product;
+}
+
+static void build_wait(struct ir_builder *builder, int count, struct ir_value *const *tokens)
+{
+    ir_build(builder, OP_WAIT, count, tokens, 0, NULL);
 }
 
 static bool is_factor_only(const struct ir_value *value)
@@ -423,7 +451,7 @@ static void give_up(struct factor_staging *s, struct ir_operation *dot, const ch
     s->changed = true;
 }
 
-static bool fits(struct factor_staging *s, const struct ir_operation *dot, const struct plan *plan)
+static bool fits(const struct factor_staging *s, const struct ir_operation *dot, const struct plan *plan)
 {
     bool needed = plan[0].how != KEEP_IN_REGISTERS && !find_stored(s, &plan[0]);
     bool same = needed && plan[0].buffer == plan[1].buffer; /* both are filled for this product */
@@ -434,6 +462,19 @@ static bool fits(struct factor_staging *s, const struct ir_operation *dot, const
             more += ir_type_bytes(plan[i].buffer);
     }
     return bytes_taken(s) + more <= s->context->target->shared_bytes - budget_shared_beside(s->scratch);
+}
+
+/* The first factor stays in registers where its buffer does not fit. */
+static bool keeps_first(const struct factor_staging *s, const struct ir_operation *dot, struct plan *plan)
+{
+    const struct ir_operation *load = plan[0].source.origin->definition;
+    bool copied = plan[0].how == COPY;
+    if (plan[0].how == KEEP_IN_REGISTERS || find_stored(s, &plan[0]) || !keep_factor(s, dot, &plan[0]) ||
+        !fits(s, dot, plan))
+        return false;
+    if (copied)
+        planning_tell_input(load, IR_WAY_REGISTERS, "its buffer does not fit into shared memory beside the others");
+    return true;
 }
 
 static void stage(struct factor_staging *s, struct ir_operation *dot)
@@ -448,7 +489,7 @@ static void stage(struct factor_staging *s, struct ir_operation *dot)
         give_up(s, dot, "a factor is too small for shared memory's rows");
         return;
     }
-    if (!fits(s, dot, plan) && !(plan[0].how == STORE && keep_factor(s, dot, &plan[0]) && fits(s, dot, plan))) {
+    if (!fits(s, dot, plan) && !keeps_first(s, dot, plan)) {
         give_up(s, dot, "its factors do not fit into shared memory beside the others");
         return;
     }
@@ -472,6 +513,8 @@ static void stage(struct factor_staging *s, struct ir_operation *dot)
         operands[3] = start_from_nothing(s, dot, &operands[2]);
     const struct ir_type *type = dot->results[0]->type;
     struct ir_operation *async = ir_build(&builder, OP_DOT_ASYNC, operands[3] ? 4 : 3, operands, 1, &type);
+    for (int i = 0; i < 2; i++)
+        note_reader(s, async, async->operands[i]);
     ir_set_number(async, IR_ATTRIBUTE_INSTRUCTION, ir_number(dot, IR_ATTRIBUTE_INSTRUCTION, 0));
     static const enum ir_attribute_key kept[] = {IR_ATTRIBUTE_PRECISION, IR_ATTRIBUTE_PROMOTE};
     for (int i = 0; i < 2; i++)

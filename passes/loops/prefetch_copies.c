@@ -124,14 +124,15 @@ static void tell_loop(const struct pipelining *p, const struct ir_operation *loo
 /* What became of the loop's copies, which are still there. */
 static void tell_copies(const struct pipelining *p, const struct pipelined_loop *loop, const char *why)
 {
+    int slots = loop->slots > 1 ? loop->slots : 1; /* the buffer is there, also where a ring has no room for a slot */
     for (int c = 0; c < loop->copies.count; c++) {
         const struct pipelined_copy *copy = &loop->copies.data[c];
         struct ir_plan_input *input = planning_input(copy->copy);
         planning_tell_input(copy->copy, way_of(p), why);
         if (!input)
             continue;
-        input->slots = loop->slots;
-        input->ahead = loop->slots - 1;
+        input->slots = slots;
+        input->ahead = slots - 1;
         input->bytes = (int)ir_type_bytes(copy->buffer->type);
     }
 }
