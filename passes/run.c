@@ -94,8 +94,16 @@ static bool run_one(const struct pass_info *pass, struct ir_function *function, 
     return good;
 }
 
+/* The function as it is now, for check_machine at the end.  It belongs to no list of functions. */
+static const struct ir_function *keep_reference(const struct ir_function *function, struct pass_context *context)
+{
+    struct ir_module *apart = ir_module_create(function->module->context, context->arena);
+    return ir_function_clone(apart, function, function->name);
+}
+
 bool pass_run_all(const struct pass_run *run, struct ir_function *function, struct pass_context *context)
 {
+    context->reference = NULL;
     for (int i = 0; i < run->count; i++) {
         const struct pass_info *pass = run->passes[i];
         if (!fits_level(pass, function)) {
@@ -104,6 +112,8 @@ bool pass_run_all(const struct pass_run *run, struct ir_function *function, stru
                         ir_level_text(function->level), function->name);
             return false;
         }
+        if (pass == &pass_table[PASS_plan_loops] && run->count > i + 1 && !run->asked)
+            context->reference = keep_reference(function, context);
         bool changed = false;
         if (!run_one(pass, function, context, &changed))
             return false;

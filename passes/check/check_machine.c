@@ -15,7 +15,7 @@
  *     than the mbarrier counts; slots and mbarriers that are not there; mbarriers used before mbarrier_ready;
  *   - products looked at before dot_wait; copies on their way when the block ends; turns that nobody hands on;
  * and without running: places in shared memory, registers of roles, and who comes to which numbered barrier. */
-#include "passes/check/check_machine.h"
+#include "passes/check/check_value.h"
 
 #include <stdarg.h>
 #include <string.h>
@@ -184,6 +184,7 @@ static void run_scenario(struct check *check, const struct check_scenario *scena
                           .jump = check->jump,
                           .bounds = check->bounds,
                           .bound_by_loads = check->bound_by_loads};
+    check_choose_grid(&fresh);
     check_run(&fresh);
     check->found = fresh.found;
     arena_destroy(fresh.arena);
@@ -206,5 +207,7 @@ bool pass_check_machine(struct ir_function *function, struct pass_context *conte
         run_scenario(&check, &scenarios[i]);
     if (!check.found)
         check_named_barriers(&check);
+    if (!check.found && context->reference)
+        check_compare_values(&check, context->reference);
     return false;
 }

@@ -69,7 +69,9 @@ struct check_group {
 struct check_value {
     int64_t number;
     int product; /* on its way; 0: none */
+    int node;    /* where values are checked: what made it (check_value.h) */
 };
+struct check_values;
 struct check_frame {
     const struct ir_block *block;
     const struct ir_operation *next, *owner; /* owner NULL: the agent's own block */
@@ -111,6 +113,8 @@ struct check {
     struct arena *arena;
     struct check_scenario scenario;
     int64_t block_count, program_count, grid[IR_MAX_RANK];
+    int64_t block, place[IR_MAX_RANK];    /* which block is run; the program's place in the grid */
+    struct check_values *values;          /* of all agents, where those are checked; else NULL */
     VECTOR(struct check_access) accesses; /* that later ones have to know of */
     VECTOR(struct check_array) mbarriers;
     struct check_meeting meetings[CHECK_BARRIERS];
@@ -145,11 +149,19 @@ void check_named_barriers(struct check *check);
 void check_survey_loops(struct check *check);
 int64_t check_extent(const struct check *check, int argument, int64_t dimension);
 int64_t check_loaded_extent(const struct check *check);
+bool check_loads_bound_loops(const struct check *check);
 
 /* check_machine_scalar.c: the result of an operation on scalars; others get a number made from their operands'. */
 int64_t check_evaluate(const struct check *check, const struct check_agent *agent, const struct ir_operation *op,
                        int result);
+int64_t check_extent_of(const struct check *check, const struct check_agent *agent, const struct ir_value *view,
+                        int64_t dimension);
+int64_t check_cut(enum ir_element element, int64_t value); /* wraps */
+/* Of integers and bools; false: not computed. */
+bool check_arithmetic(const struct ir_operation *op, const int64_t *operands, int64_t *number);
 void check_choose_grid(struct check *check);
+/* Which block is run, and without a loop over programs which program. */
+void check_choose_block(struct check *check, int64_t block);
 
 /* check_machine_clock.c */
 check_clock check_clock_new(const struct check *check);
@@ -165,6 +177,9 @@ int check_phase_position(const struct check *check, int mbarrier);
 /* check_machine_memory.c: what an operation does to shared memory and to what its agent knows.  False: it has to wait.
  */
 bool check_perform(struct check *check, struct check_agent *agent, const struct ir_operation *op);
+/* In the dimensions of the buffer that the value is a form of; dimension[d] is the one behind the value's d. */
+void check_place_of(const struct check_agent *agent, const struct ir_value *value, struct check_place *place,
+                    int *dimension);
 bool check_is_shared(const struct ir_operation *op); /* check_perform would do something */
 void check_end(struct check *check);                 /* nothing may be on its way when the block ends */
 int64_t check_slot_bytes(const struct ir_type *type);

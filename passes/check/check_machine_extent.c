@@ -169,4 +169,6 @@ int64_t check_extent(const struct check *check, int argument, int64_t dimension)
     return scaled(check, bound_of(check, argument, dimension));
 }
 
+bool check_loads_bound_loops(const struct check *check) { return check->bound_by_loads.step; }
+
 int64_t check_loaded_extent(const struct check *check) { return scaled(check, &check->bound_by_loads); }

@@ -30,9 +30,8 @@ int64_t check_slot_bytes(const struct ir_type *type)
     return (bytes + step - 1) / step * step;
 }
 
-/* In the dimensions of the buffer that the value is a form of; dimension[d] is the one behind the value's d. */
-static void place_of(const struct check_agent *agent, const struct ir_value *value, struct check_place *place,
-                     int *dimension)
+void check_place_of(const struct check_agent *agent, const struct ir_value *value, struct check_place *place,
+                    int *dimension)
 {
     const struct ir_operation *op = value->definition;
     const struct ir_type *type = value->type;
@@ -45,7 +44,7 @@ static void place_of(const struct check_agent *agent, const struct ir_value *val
         }
         return;
     }
-    place_of(agent, op->operands[0], place, dimension);
+    check_place_of(agent, op->operands[0], place, dimension);
     if (op->opcode == OP_SLOT) {
         int64_t bytes = place->to - place->from;
         place->slot = agent->values[value->id].number;
@@ -210,14 +209,15 @@ static void touch(struct check *check, struct check_agent *agent, const struct i
         .op = op, .agent = agent->number, .kind = kind, .stamp = stamp, .mbarrier = mbarrier, .write = write};
     bool asynchronous = kind == CHECK_PRODUCT || kind == CHECK_STORE || kind == CHECK_BULK;
     int dimension[LAYOUT_RANK];
-    place_of(agent, buffer, &access.place, dimension);
+    check_place_of(agent, buffer, &access.place, dimension);
     int slots = access.place.object->results[0]->type->slots;
     if (access.place.slot < 0 || access.place.slot >= slots) {
         check_report(check, op, access.place.object, "uses slot %lld of a ring of %d", (long long)access.place.slot,
                      slots);
         return;
     }
-    add_access(check, agent, &access, asynchronous);
+    if (!check->values)
+        add_access(check, agent, &access, asynchronous);
 }
 
 /* Scratch is written, the threads meet, and it is read. */
@@ -226,6 +226,8 @@ static bool use_scratch(struct check *check, struct check_agent *agent, const st
     int64_t offset = ir_number(op, IR_ATTRIBUTE_SHARED_OFFSET, 0), bytes = ir_number(op, IR_ATTRIBUTE_SHARED_BYTES, 0);
     struct check_access access = {.op = op, .agent = agent->number, .kind = CHECK_GENERIC, .write = true};
     access.place = (struct check_place){.object = op, .from = offset, .to = offset + bytes};
+    if (check->values)
+        return check_come_together(check, agent, op);
     if (!agent->in_scratch) {
         access.stamp = ++agent->generic;
         check_turn(check, agent, op);
@@ -249,7 +251,7 @@ static void check_free_everywhere(struct check *check, const struct check_agent 
 {
     struct check_place place;
     int dimension[LAYOUT_RANK];
-    place_of(agent, buffer, &place, dimension);
+    check_place_of(agent, buffer, &place, dimension);
     for (int i = 0; i < check->accesses.count; i++) {
         const struct check_access *old = &check->accesses.data[i];
         if (old->agent != agent->number && overlap(&place, &old->place) && !check_knows(check, agent->far, old, false))

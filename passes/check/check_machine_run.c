@@ -2,7 +2,7 @@
  * agent can stop at a barrier in the middle of a loop while another one goes on. */
 #include <string.h>
 
-#include "passes/check/check_machine.h"
+#include "passes/check/check_value.h"
 
 enum { WARPGROUP = 4 };
 
@@ -200,16 +200,16 @@ static struct check_group *new_group(struct check *check, int count, int warps)
     return group;
 }
 
-/* A role without tiles is run by one thread; of others each warpgroup may get ahead. */
-static int agents_of_role(const struct ir_operation *roles, int role)
+/* A role without tiles is run by one thread; of others each warpgroup may get ahead, with the same values. */
+static int agents_of_role(const struct check *check, const struct ir_operation *roles, int role)
 {
     int warps = (int)ir_attribute(roles, IR_ATTRIBUTE_ROLE_WARPS)->list[role];
-    return check_has_tiles(roles->regions[role]) && warps % WARPGROUP == 0 ? warps / WARPGROUP : 1;
+    return !check->values && check_has_tiles(roles->regions[role]) && warps % WARPGROUP == 0 ? warps / WARPGROUP : 1;
 }
 
 static void add_role(struct check *check, struct check_agent *body, const struct ir_operation *op, int role)
 {
-    int count = agents_of_role(op, role), warps = (int)ir_attribute(op, IR_ATTRIBUTE_ROLE_WARPS)->list[role];
+    int count = agents_of_role(check, op, role), warps = (int)ir_attribute(op, IR_ATTRIBUTE_ROLE_WARPS)->list[role];
     struct check_group *group = new_group(check, count, warps);
     for (int i = 0; i < count; i++) {
         struct check_agent *agent = new_agent(check, op->regions[role], group, warps / count);
@@ -244,6 +244,8 @@ static bool is_idle(const struct ir_operation *op)
 
 static const struct ir_operation *next_that_matters(struct check *check, const struct ir_operation *op)
 {
+    if (check->values)
+        return op;
     const struct ir_operation *first = op, **jump = op->result_count ? &check->jump[op->results[0]->id] : NULL;
     if (jump && *jump)
         return *jump;
@@ -268,7 +270,7 @@ static void step(struct check *check, struct check_agent *agent)
         return;
     }
     bool flow = op->opcode == OP_FOR || op->opcode == OP_WHILE || op->opcode == OP_IF;
-    if (op->opcode == OP_IF || (flow && check_matters(op))) {
+    if (op->opcode == OP_IF || (flow && (check->values || check_matters(op)))) {
         top(agent)->next = op->next;
         start_region(check, agent, op);
         return;
@@ -276,10 +278,11 @@ static void step(struct check *check, struct check_agent *agent)
     if (flow)
         check_products_inside(check, agent, op);
     bool shared = check_is_shared(op);
-    for (int i = 0; i < op->result_count && !shared; i++)
+    for (int i = 0; i < op->result_count && !shared && !check->values; i++)
         agent->values[op->results[i]->id] = (struct check_value){.number = check_evaluate(check, agent, op, i)};
     if (shared) {
-        for (int i = 0; i < op->result_count && ir_op_info[op->opcode].level == IR_LEVEL_VALUE; i++)
+        bool value = ir_op_info[op->opcode].level == IR_LEVEL_VALUE && !check->values;
+        for (int i = 0; i < op->result_count && value; i++)
             agent->values[op->results[i]->id] = (struct check_value){.number = check_evaluate(check, agent, op, i)};
         if (!check_perform(check, agent, op)) {
             agent->state = CHECK_BLOCKED;
@@ -287,6 +290,8 @@ static void step(struct check *check, struct check_agent *agent)
             return;
         }
     }
+    if (check->values)
+        check_value_step(check, agent, op);
     agent->state = CHECK_RUNS;
     top(agent)->next = op->next;
 }
@@ -356,12 +361,11 @@ static void measure(struct ir_operation *op, void *data)
     if (op->opcode == OP_MBARRIER)
         check->clock_size += op->results[0]->type->slots;
     for (int r = 0; op->opcode == OP_ROLES && r < op->region_count; r++)
-        check->most_agents += agents_of_role(op, r);
+        check->most_agents += agents_of_role(check, op, r);
 }
 
 void check_run(struct check *check)
 {
-    check_choose_grid(check);
     check->most_agents = 1;
     check->clock_size = 0;
     ir_walk(check->function->body, measure, check);
@@ -376,8 +380,10 @@ void check_run(struct check *check)
             number &= 1;
         body->values[argument->id].number = number;
     }
+    if (check->values)
+        check_value_arguments(check, body);
     while (body->state == CHECK_RUNS && check->steps > 0 && !check->found)
         run_agent(check, body);
-    if (check->steps > 0 && !check->found)
+    if (check->steps > 0 && !check->found && !check->values)
         check_end(check);
 }

@@ -3,9 +3,9 @@
  * therefore get the same number. */
 #include "passes/check/check_machine.h"
 
-enum { MOST_NUMBER = 1 << 30 };
+enum { MOST_NUMBER = 1 << 30, LEAST_TILE = 16 };
 
-static int64_t cut(enum ir_element element, int64_t value)
+int64_t check_cut(enum ir_element element, int64_t value)
 {
     bool number = ir_is_integer(element) || element == IR_BOOL;
     return number ? ir_bits_to_int(element, ir_int_to_bits(element, value)) : value;
@@ -34,12 +34,18 @@ static int64_t loaded(const struct check *check, const struct check_agent *agent
 
 /* ---- what the launch knows ---- */
 
-static bool class_is_of_grid(const struct ir_function *function, int class)
+/* Of extents of a class that the grid is made of; 0: it is of none.  Where values are compared the grid has a few
+ * programs in each dimension, the last of which is not whole. */
+static int64_t grid_extent(const struct check *check, int class)
 {
-    for (int d = 0; d < function->grid_rank; d++)
-        if (function->grid_class[d] == class)
-            return true;
-    return false;
+    const struct ir_function *function = check->function;
+    int64_t step = 0;
+    for (int d = 0; d < function->grid_rank && class; d++)
+        if (function->grid_class[d] == class && function->grid_step[d] > step)
+            step = function->grid_step[d];
+    if (!step || !check->values || step > MOST_NUMBER)
+        return step ? check->scenario.grid_extent : 0;
+    return step < LEAST_TILE ? 2 * step : step * check->scenario.grid_extent + step / 4;
 }
 
 /* Extents of one class are equal, and multiples of what is known to divide them. */
@@ -51,8 +57,9 @@ static int64_t extent_of_argument(const struct check *check, const struct ir_val
     if (view->index >= function->facts.count)
         return check_extent(check, view->index, dimension);
     const struct ir_argument_fact *fact = &function->facts.data[view->index];
-    bool grid = fact->extent_class[dimension] && class_is_of_grid(function, fact->extent_class[dimension]);
-    int64_t extent = grid ? check->scenario.grid_extent : check_extent(check, view->index, dimension);
+    int64_t extent = grid_extent(check, fact->extent_class[dimension]);
+    if (!extent)
+        extent = check_extent(check, view->index, dimension);
     int64_t multiple = fact->extent_multiple[dimension];
     return multiple > 1 && multiple < MOST_NUMBER ? (extent + multiple - 1) / multiple * multiple : extent;
 }
@@ -62,8 +69,8 @@ static int64_t clamp(int64_t value, int64_t low, int64_t high)
     return value < low ? low : value > high ? high : value;
 }
 
-static int64_t extent_of(const struct check *check, const struct check_agent *agent, const struct ir_value *view,
-                         int64_t dimension)
+int64_t check_extent_of(const struct check *check, const struct check_agent *agent, const struct ir_value *view,
+                        int64_t dimension)
 {
     const struct ir_operation *op = view->definition;
     if (view->type->extent[dimension] != IR_DYNAMIC)
@@ -71,14 +78,15 @@ static int64_t extent_of(const struct check *check, const struct check_agent *ag
     if (!op)
         return view->block->parent ? check->scenario.other_extent : extent_of_argument(check, view, dimension);
     if (op->opcode == OP_VIEW_PERMUTE)
-        return extent_of(check, agent, op->operands[0], ir_attribute(op, IR_ATTRIBUTE_PERMUTATION)->list[dimension]);
+        return check_extent_of(check, agent, op->operands[0],
+                               ir_attribute(op, IR_ATTRIBUTE_PERMUTATION)->list[dimension]);
     if (op->opcode != OP_SUBVIEW)
         return check->scenario.other_extent;
     int64_t drop = ir_number(op, IR_ATTRIBUTE_DROP, 0), kept = 0;
     for (int d = 0; d < op->operands[0]->type->rank; d++) {
         if (drop >> d & 1 || kept++ != dimension)
             continue;
-        int64_t whole = extent_of(check, agent, op->operands[0], d);
+        int64_t whole = check_extent_of(check, agent, op->operands[0], d);
         int64_t start = clamp(check_number(agent, op->operands[1 + 2 * d]), 0, whole);
         return clamp(check_number(agent, op->operands[2 + 2 * d]), start, whole) - start;
     }
@@ -90,9 +98,9 @@ void check_choose_grid(struct check *check)
     const struct ir_function *function = check->function;
     check->program_count = 1;
     for (int d = 0; d < function->grid_rank; d++) {
-        int64_t step = function->grid_step[d], count = 3;
+        int64_t step = function->grid_step[d], count = check->values ? 2 : 3;
         if (function->grid_class[d] && step > 0 && step < MOST_NUMBER)
-            count = ceiling_divide(check->scenario.grid_extent, step);
+            count = ceiling_divide(grid_extent(check, function->grid_class[d]), step);
         if (function->grid_limit[d] > 0 && count > function->grid_limit[d])
             count = function->grid_limit[d];
         check->grid[d] = count < 1 ? 1 : count;
@@ -103,6 +111,18 @@ void check_choose_grid(struct check *check)
         check->block_count = 1;
     if (function->cluster > 1)
         check->block_count = ceiling_divide(check->block_count, function->cluster) * function->cluster;
+    check->block = check->block_count - 1;
+    for (int d = 0; d < function->grid_rank; d++)
+        check->place[d] = (check->grid[d] - 1) * check->scenario.quarter / 4;
+}
+
+void check_choose_block(struct check *check, int64_t block)
+{
+    check->block = block;
+    for (int d = 0; d < check->function->grid_rank; d++) {
+        check->place[d] = block % check->grid[d];
+        block /= check->grid[d];
+    }
 }
 
 /* ---- arithmetic ---- */
@@ -142,38 +162,32 @@ static int64_t shift(const struct ir_operation *op, int64_t a, int64_t by)
     return a >> (out ? 63 : by);
 }
 
-static int64_t arithmetic(const struct check_agent *agent, const struct ir_operation *op, int result)
+bool check_arithmetic(const struct ir_operation *op, const int64_t *operands, int64_t *number)
 {
     enum ir_element element = op->operands[0]->type->element;
-    int64_t a = check_number(agent, op->operands[0]);
-    int64_t b = op->operand_count > 1 ? check_number(agent, op->operands[1]) : 0;
+    int64_t a = operands[0], b = op->operand_count > 1 ? operands[1] : 0;
     switch (op->opcode) {
-    case OP_ADD: return (int64_t)((uint64_t)a + (uint64_t)b);
-    case OP_SUB: return (int64_t)((uint64_t)a - (uint64_t)b);
-    case OP_MUL: return (int64_t)((uint64_t)a * (uint64_t)b);
-    case OP_DIV: return divide(element, a, b, false);
-    case OP_REM: return divide(element, a, b, true);
-    case OP_NEG: return (int64_t)(0 - (uint64_t)a);
-    case OP_ABS: return a < 0 ? (int64_t)(0 - (uint64_t)a) : a;
-    case OP_MIN: return compare(element, IR_PREDICATE_LT, a, b) ? a : b;
-    case OP_MAX: return compare(element, IR_PREDICATE_LT, a, b) ? b : a;
-    case OP_AND: return a & b;
-    case OP_OR: return a | b;
-    case OP_XOR: return a ^ b;
-    case OP_NOT: return element == IR_BOOL ? !a : ~a;
+    case OP_ADD: *number = (int64_t)((uint64_t)a + (uint64_t)b); return true;
+    case OP_SUB: *number = (int64_t)((uint64_t)a - (uint64_t)b); return true;
+    case OP_MUL: *number = (int64_t)((uint64_t)a * (uint64_t)b); return true;
+    case OP_DIV: *number = divide(element, a, b, false); return true;
+    case OP_REM: *number = divide(element, a, b, true); return true;
+    case OP_NEG: *number = (int64_t)(0 - (uint64_t)a); return true;
+    case OP_ABS: *number = a < 0 ? (int64_t)(0 - (uint64_t)a) : a; return true;
+    case OP_MIN: *number = compare(element, IR_PREDICATE_LT, a, b) ? a : b; return true;
+    case OP_MAX: *number = compare(element, IR_PREDICATE_LT, a, b) ? b : a; return true;
+    case OP_AND: *number = a & b; return true;
+    case OP_OR: *number = a | b; return true;
+    case OP_XOR: *number = a ^ b; return true;
+    case OP_NOT: *number = element == IR_BOOL ? !a : ~a; return true;
     case OP_SHL:
-    case OP_SHR: return shift(op, a, b);
-    case OP_COMPARE: return compare(element, ir_number(op, IR_ATTRIBUTE_PREDICATE, 0), a, b);
-    case OP_SELECT: return a ? b : check_number(agent, op->operands[2]);
-    case OP_CAST: return op->results[0]->type->element == IR_BOOL ? a != 0 : a;
-    case OP_BITCAST: return a;
-    default: return made_up(agent, op, result);
+    case OP_SHR: *number = shift(op, a, b); return true;
+    case OP_COMPARE: *number = compare(element, ir_number(op, IR_ATTRIBUTE_PREDICATE, 0), a, b); return true;
+    case OP_SELECT: *number = a ? b : operands[2]; return true;
+    case OP_CAST: *number = op->results[0]->type->element == IR_BOOL ? a != 0 : a; return true;
+    case OP_BITCAST: *number = a; return true;
+    default: return false;
     }
-}
-
-static int64_t grid_index(const struct check *check, int64_t dimension)
-{
-    return (check->grid[dimension] - 1) * check->scenario.quarter / 4;
 }
 
 static int64_t dimension_of(const struct ir_operation *op) { return ir_number(op, IR_ATTRIBUTE_DIMENSION, 0); }
@@ -187,13 +201,13 @@ int64_t check_evaluate(const struct check *check, const struct check_agent *agen
         return 0;
     switch (op->opcode) {
     case OP_CONSTANT: return ir_constant_integer(op->results[0], &number) ? number : made_up(agent, op, result);
-    case OP_EXTENT: return extent_of(check, agent, op->operands[0], dimension_of(op));
+    case OP_EXTENT: return check_extent_of(check, agent, op->operands[0], dimension_of(op));
     case OP_STRIDE:
         number = op->operands[0]->type->stride[dimension_of(op)];
         return number == IR_DYNAMIC ? 4096 : number;
     case OP_GRID_SIZE: return check->grid[dimension_of(op)];
-    case OP_GRID_INDEX: return grid_index(check, dimension_of(op));
-    case OP_PROGRAM: return check->block_count - 1;
+    case OP_GRID_INDEX: return check->place[dimension_of(op)];
+    case OP_PROGRAM: return check->block;
     case OP_PROGRAM_COUNT: return check->program_count;
     case OP_BLOCK_COUNT: return check->block_count;
     case OP_PRESENT: return check->scenario.scalar & 1;
@@ -209,5 +223,8 @@ int64_t check_evaluate(const struct check *check, const struct check_agent *agen
     }
     if (!whole && op->opcode != OP_SELECT)
         return made_up(agent, op, result);
-    return cut(type->element, arithmetic(agent, op, result));
+    int64_t operands[3];
+    for (int i = 0; i < op->operand_count && i < 3; i++)
+        operands[i] = check_number(agent, op->operands[i]);
+    return check_cut(type->element, check_arithmetic(op, operands, &number) ? number : made_up(agent, op, result));
 }
