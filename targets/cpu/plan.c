@@ -263,27 +263,26 @@ static bool reads_what_it_writes(struct cpu_emitter *e, const struct ir_operatio
     return true;
 }
 
-/* Every way from `load` to `value` keeps the element's place.  `mark` stamps what was seen. */
-static bool reaches_in_place(struct cpu_emitter *e, const struct ir_value *value, const struct ir_value *load, int mark)
+/* Does an element of `value` read another element of `load` than its own?  A value is walked once for each `same`, for
+ * which `mark` and the next one stamp it; who looks for any element has looked for others, too. */
+static bool reads_elsewhere(struct cpu_emitter *e, const struct ir_value *value, const struct ir_value *load, bool same,
+                            int mark)
 {
-    if (value == load || !value->definition || !cpu_is_tile(value))
-        return true;
+    if (value == load)
+        return !same;
+    if (!value->definition || !cpu_is_tile(value))
+        return false;
     const struct ir_operation *definition = value->definition;
     struct cpu_state *state = cpu_state_of(e, value);
-    if (is_cut(definition) || state->mark == mark) /* done before the store; or seen already */
-        return true;
-    state->mark = mark;
-    if (!(ir_op_info[definition->opcode].traits & IR_TRAIT_ELEMENTWISE)) {
-        for (int i = 0; i < definition->operand_count; i++)
-            if (definition->operands[i] == load ||
-                (cpu_is_tile(definition->operands[i]) && definition->opcode != OP_LOAD))
-                return definition->opcode == OP_SPLAT;
-        return true;
-    }
+    int stamp = mark + (same ? 0 : 1);
+    if (is_cut(definition) || state->mark == stamp || state->mark == mark + 1) /* done before the store; or seen */
+        return false;
+    state->mark = stamp;
+    same = same && (ir_op_info[definition->opcode].traits & IR_TRAIT_ELEMENTWISE);
     for (int i = 0; i < definition->operand_count; i++)
-        if (!reaches_in_place(e, definition->operands[i], load, mark))
-            return false;
-    return true;
+        if (reads_elsewhere(e, definition->operands[i], load, same, mark))
+            return true;
+    return false;
 }
 
 struct hazard {
@@ -315,7 +314,7 @@ static void effects_of(struct ir_operation *operation, void *context)
     bool same_view = overlap == SAME_OR_APART ||
                      (hazard->load->opcode == OP_LOAD && hazard->load->operands[0] == access.view);
     if (!hazard->nested && same_view && access.value && reads_what_it_writes(hazard->e, hazard->load, operation) &&
-        reaches_in_place(hazard->e, access.value, load, hazard->e->marks += 2) && !access.mask)
+        !reads_elsewhere(hazard->e, access.value, load, true, hazard->e->marks += 2) && !access.mask)
         return;
     hazard->found = true;
 }
