@@ -21,11 +21,11 @@ PROGRAM(sthamfft)
 
 PROGRAM(coninteg)
 {
-    int status = judge_coninteg_zero(c->stream, VIEW(5));
+    int status = judge_coninteg_zero(c->stream, VIEW(6));
     if (!status)
-        status = judge_coninteg_zero(c->stream, VIEW(6));
+        status = judge_coninteg_zero(c->stream, VIEW(7));
     for (int64_t p = 0; p < SIZE("numintpts") && !status; p++)
-        status = judge_coninteg(c->stream, VIEW(0), VIEW(1), VIEW(2), p, VIEW(3), VIEW(4), VIEW(5), VIEW(6));
+        status = judge_coninteg(c->stream, VIEW(0), VIEW(1), VIEW(2), p, VIEW(3), VIEW(4), VIEW(5), VIEW(6), VIEW(7));
     return status;
 }
 
@@ -33,7 +33,7 @@ PROGRAM(sselfeng) { return judge_sselfeng(c->stream, VIEW(0), VIEW(1), VIEW(2), 
 
 #define PARTS "x:c128[n] re:f64[n]! im:f64[n]! re2:f64[n]! im2:f64[n]! > y:c128[n]"
 #define INTEGRAL \
-    "ham:c128[slabperbc+1,nr,nr] int_pts:c128[numintpts] y:c128[nr,nm] re:f64[nr,nr+nm]! im:f64[nr,nr+nm]! > p0:c128[nr,nm] p1:c128[nr,nm]"
+    "ham:c128[slabperbc+1,nr,nr] int_pts:c128[numintpts] y:c128[nr,nm] re:f64[nr,nr+nm]! im:f64[nr,nr+nm]! factors:f64[2,nr]! > p0:c128[nr,nm] p1:c128[nr,nm]"
 #define SCATTERING                                                                                                     \
     "neigh_idx:i32[na,nb]~0,na dh:c128[na,nb,n3d,norb,norb] g:c128[nkz,ne,na,norb,norb] d:c128[nqz,nw,na,nb,n3d,n3d] " \
     "sigma:c128[nkz,ne,na,norb,norb]~0,0="

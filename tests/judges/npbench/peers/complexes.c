@@ -128,7 +128,7 @@ void peer_coninteg(const struct judge_case *c)
 {
     int n = SIZE("nr"), m = SIZE("nm");
     struct number *t = malloc((size_t)n * (size_t)(n + m) * sizeof *t);
-    integral(n, m, SIZE("slabperbc"), SIZE("numintpts"), ARRAY(0), ARRAY(1), ARRAY(2), ARRAY(5), ARRAY(6), (void *)t,
+    integral(n, m, SIZE("slabperbc"), SIZE("numintpts"), ARRAY(0), ARRAY(1), ARRAY(2), ARRAY(6), ARRAY(7), (void *)t,
              (void *)(t + n * n));
     free(t);
 }
