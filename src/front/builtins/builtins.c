@@ -248,7 +248,11 @@ struct value call_wrong(struct elaborator *e, const struct call *call, struct va
         return v;
     struct diagnostic *d = front_report(e, DIAGNOSTIC_E0306, v.at, "`%s` takes %s, not %s", call->builtin->name, wanted,
                                         front_describe(e, v));
-    front_note_shape(e, d, v, "the argument");
+    bool scalar = value_is_constant(v) || (v.kind == VALUE_RUN && v.run->type->rank == 0);
+    if (scalar && strncmp(wanted, "a tile", 6) == 0)
+        front_note(e, d, v.at, "a tile of one element is `f32[1](v)`, or whatever its type is");
+    else
+        front_note_shape(e, d, v, "the argument");
     return value_error(call->at);
 }
 

@@ -193,23 +193,47 @@ static void store_words(struct sorting *s, int64_t kept)
     LLVMPositionBuilderAtEnd(b, join);
 }
 
-/* So many words a thread that all threads are busy, and no more than it has room for. */
+/* What a short list of a line costs, in comparisons of all the warps that it goes over: each thread puts its words into
+ * lists in order and keeps one of them; then lists meet, at each step by shuffles, and every thread has what comes out. */
+static int64_t list_cost(int64_t list, int64_t each, int64_t team)
+{
+    int64_t log = log2_floor((uint64_t)list), merge = list / 2 * log;
+    int64_t cost = each / list * merge * (log + 1) / 2;
+    for (int64_t lists = each / list; lists > 1; lists /= 2)
+        cost += lists / 2 * (merge + list);
+    for (int64_t threads = team; threads > 1; threads /= 2)
+        cost += merge + 2 * list;
+    return cost * ((team + 31) / 32);
+}
+
+enum { MOST_WARPS_OF_LISTS = 8 }; /* more leave a thread no registers for so many words */
+
+/* So many words a thread that all threads are busy, and no more than it has room for.  A short list of a long line is had
+ * sooner by one warp whose threads have more of it: every further warp only repeats the steps in which lists meet. */
 static void choose_teams(struct sorting *s)
 {
     struct sort_network *n = &s->network;
     const struct scratch_sort *plan = &n->plan;
     int64_t threads = INT64_C(1) << log2_floor((uint64_t)(32 * s->l->warps));
-    int64_t most = plan->parts == 1 && plan->part_bytes[0] == 4 ? 32 : 16, each = 1;
+    bool narrow = plan->parts == 1 && plan->part_bytes[0] == 4;
+    int64_t most = narrow ? 32 : 16, most_of_lists = narrow ? 64 : 32, each = 1;
     while (each < most && each < plan->padded && threads * each < plan->lines * plan->padded)
         each *= 2;
     while (plan->padded / each > threads)
         each *= 2;
+    int64_t of_warp = plan->padded / 32;
+    if (s->l->warps <= MOST_WARPS_OF_LISTS && n->list <= each && each < of_warp && of_warp <= most_of_lists &&
+        list_cost(n->list, of_warp, 32) < list_cost(n->list, each, plan->padded / each))
+        each = of_warp;
     if (each > SORT_MOST_EACH)
         die("a sort of %lld elements by %d warps", (long long)plan->extent, s->l->warps);
     n->each = (int)each;
     n->team = (int)(plan->padded / each);
     n->teams = (int)(threads / n->team);
 }
+
+/* Whether whole warps may have no line, and their threads nothing to wait for in between. */
+static bool may_pass(const struct sort_network *n) { return n->valid && n->team == 32; }
 
 static void sort_lines(struct sorting *s)
 {
@@ -240,8 +264,18 @@ static void sort_lines(struct sorting *s)
     }
     load_words(s);
     ptx_barrier(l);
+    LLVMBasicBlockRef passed = may_pass(n) ? value_block(l, "passed") : NULL;
+    if (passed) {
+        LLVMBasicBlockRef some = value_block(l, "some");
+        LLVMBuildCondBr(b, n->valid, some, passed);
+        LLVMPositionBuilderAtEnd(b, some);
+    }
     sort_network(n);
     store_words(s, kept);
+    if (passed) {
+        LLVMBuildBr(b, passed);
+        LLVMPositionBuilderAtEnd(b, passed);
+    }
     n->each = each;
     if (round) {
         LLVMBasicBlockRef latch = LLVMGetInsertBlock(b);
