@@ -16,16 +16,17 @@ bool wide_tile_is_written(const struct ir_operation *op)
     return op->opcode == OP_STORE || (op->opcode == OP_ATOMIC && !ir_is_used(op) && !alias_orders(op));
 }
 
+/* Of an index tile's elements a piece would need its own part, in dimensions of its own: such places stay whole. */
 int wide_tile_view_dimension(const struct wide_tile *s, const struct ir_access *access)
 {
-    int tile = 0;
+    int tile = 0, found = -1;
     for (int d = 0; d < access->rank; d++) {
         if (access->place[d] == IR_GATHER)
             return -1;
         if (access->place[d] > 0 && tile++ == s->dimension)
-            return d;
+            found = d;
     }
-    return -1;
+    return found;
 }
 
 /* Piece by piece the store overwrites what the load reads only where it has been read. */
