@@ -283,10 +283,13 @@ static void add_relocations(struct merge *merge, const struct input *input)
         const Elf64_Shdr *table = &input->sections[i];
         if (table->sh_type != SHT_RELA)
             continue;
+        section_at(input, table->sh_info);
         const struct place *place = &input->places[table->sh_info];
         const Elf64_Rela *entries = bytes_at(input, table->sh_offset, table->sh_size);
         const Elf64_Shdr *symbols = section_at(input, table->sh_link);
         uint64_t symbol_count = symbols->sh_size / sizeof(Elf64_Sym);
+        if (symbols->sh_type != SHT_SYMTAB)
+            die("a relocation of an object names no table of symbols");
         if (!place->section || place->is_repeated)
             continue; /* of what is not carried, or there already */
         for (uint64_t k = 0; k < table->sh_size / sizeof *entries; k++) {
@@ -297,6 +300,7 @@ static void add_relocations(struct merge *merge, const struct input *input)
             const Elf64_Sym *from = (const Elf64_Sym *)bytes_at(input, symbols->sh_offset, symbols->sh_size) + number;
             relocation.symbol = number ? input->symbols[number] : NULL;
             relocation.entry.r_offset += place->offset;
+            section_at(input, ELF64_ST_TYPE(from->st_info) == STT_SECTION ? from->st_shndx : 0);
             if (ELF64_ST_TYPE(from->st_info) == STT_SECTION)
                 relocation.entry.r_addend += (int64_t)input->places[from->st_shndx].offset;
             vector_push(merge->arena, &place->section->relocations, relocation);

@@ -3,7 +3,6 @@
  * by chance gets past the digest, the bytes are also tried with the digest that they should have.  Not part of make
  * check; `make fuzz` builds it with a clang that has libFuzzer and runs it (tests/fuzz/long-run). */
 #include "base/cache.c"
-#include "base/digest.c"
 
 static const char key_text[] = "cubin\nprogram 1\n";
 
