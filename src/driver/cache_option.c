@@ -46,8 +46,16 @@ static int64_t read_limit(const char *text)
     return number << shift;
 }
 
+/* Nothing else leaves a folder behind. */
+static bool makes_code(const struct options *options)
+{
+    bool has_code = options->emit == EMIT_OBJECT || options->emit == EMIT_CUBIN || options->emit == EMIT_FATBIN;
+    return has_code && !options->dry_run && !options->syntax_only && !options->interpret && !options->run_tests;
+}
+
 struct cache *cache_choose(const struct options *options)
 {
-    const char *folder = options->no_cache || plant_is_chosen() ? NULL : find_folder(options->arena);
+    bool wanted = makes_code(options) && !options->no_cache && !plant_is_chosen();
+    const char *folder = wanted ? find_folder(options->arena) : NULL;
     return folder ? cache_open(options->arena, folder, read_limit(secure_getenv("TILECC_CACHE_SIZE"))) : NULL;
 }

@@ -158,7 +158,7 @@ static void set_up(struct compilation *compilation, const struct options *option
                                                   .log = stderr,
                                                   .progress = shows_progress(options) ? progress_open(options->arena)
                                                                                       : NULL,
-                                                  .cache = options->dry_run ? NULL : cache_choose(options),
+                                                  .cache = cache_choose(options),
                                                   .times = options->time_report ? times_open() : NULL,
                                                   .prefix_map_count = options->prefix_map.count,
                                                   .prefix_map = options->prefix_map.data};

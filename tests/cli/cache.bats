@@ -215,8 +215,10 @@ END
     [ "$status$output" = 0 ]
     TILECC_CACHE=here tilecc -arch=cpu k.tile -o k.o
     [ -d here ]
-    TILECC_CACHE=$PWD/dry tilecc -arch=cpu --dryrun k.tile -o k.o
-    [ ! -e dry ]
+    for words in '--dryrun -o k.o' -fsyntax-only '--emit=tir -o k.tir' '--emit=header -o k.h' '--emit=llvm -o k.ll'; do
+        TILECC_CACHE=$PWD/dry tilecc -arch=cpu $words k.tile
+        [ ! -e dry ]
+    done
 }
 
 @test "it stays as small as was asked" {
