@@ -43,6 +43,7 @@ TILE_RT_PUBLIC int tile_set_allocation(const void *pointer, size_t bytes)
         return tile_rt_fail(TILE_ERR_ARG, "tile_set_allocation: %zu bytes at %p", bytes, pointer);
     if (bytes != 0 && (now = malloc(sizeof *now)) == NULL)
         return tile_rt_fail(TILE_ERR_OOM, "tile_set_allocation: no memory to keep it");
+    tile_rt_settings(); /* from now on a fork's child begins anew */
     pthread_mutex_lock(&said.lock);
     link = find(from);
     if (*link != NULL) { /* said before: forgotten */

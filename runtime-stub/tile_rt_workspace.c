@@ -39,10 +39,11 @@ struct pool_properties { /* CUmemPoolProps */
       (uint64_t to, size_t pitch, unsigned value, size_t width, size_t height, void *stream))                       \
     X(cuMemPoolCreate, cuMemPoolCreate, (void **pool, const struct pool_properties *properties))                    \
     X(cuMemPoolSetAttribute, cuMemPoolSetAttribute, (void *pool, int attribute, void *value))                       \
+    X(cuMemPoolDestroy, cuMemPoolDestroy, (void *pool))                                                             \
     X(cuMemAllocFromPoolAsync, cuMemAllocFromPoolAsync, (uint64_t *memory, size_t bytes, void *pool, void *stream)) \
     X(cuMemFreeAsync, cuMemFreeAsync, (uint64_t memory, void *stream))
 
-/* What a program gave for a stream; bytes 0: it took it back. */
+/* What a program gave for a stream; bytes 0: it took it back, and the row may be another stream's. */
 struct workspace {
     pthread_mutex_t launch; /* held by a launch that has the memory until all of it is in the stream */
     struct workspace *next;
@@ -83,6 +84,23 @@ static struct workspace *find_given(uint64_t context, const struct CUstream_st *
     return given;
 }
 
+/* A row that was taken back, or a new one; NULL: there is no memory for it. */
+static struct workspace *find_row(void)
+{
+    struct workspace *row = shared.given;
+    while (row != NULL && row->bytes != 0)
+        row = row->next;
+    if (row != NULL)
+        return row;
+    row = calloc(1, sizeof *row);
+    if (row != NULL) {
+        pthread_mutex_init(&row->launch, NULL);
+        row->next = shared.given;
+        shared.given = row;
+    }
+    return row;
+}
+
 static int set_given(uint64_t context, struct CUstream_st *stream, void *pointer, size_t bytes)
 {
     struct workspace *given;
@@ -90,16 +108,13 @@ static int set_given(uint64_t context, struct CUstream_st *stream, void *pointer
     pthread_mutex_lock(&shared.lock);
     given = find_given(context, stream);
     if (given == NULL && bytes != 0) {
-        given = calloc(1, sizeof *given);
-        if (given != NULL) {
-            pthread_mutex_init(&given->launch, NULL);
-            given->context = context;
-            given->stream = stream;
-            given->next = shared.given;
-            shared.given = given;
-        } else {
+        given = find_row();
+        if (given == NULL)
             status = tile_rt_fail(TILE_ERR_OOM, "tile_set_workspace: no memory on the host");
-        }
+    }
+    if (given != NULL && bytes != 0) {
+        given->context = context;
+        given->stream = stream;
     }
     if (given != NULL) {
         given->pointer = pointer;
@@ -158,8 +173,10 @@ static int take_given(const struct tile_rt_call *call, struct CUstream_st *strea
     workspace->held = stream == TILE_CPU ? NULL : found;
     if (found != NULL) {
         pthread_mutex_lock(&shared.lock);
-        pointer = found->pointer;
-        bytes = found->bytes;
+        if (stream == TILE_CPU || find_given(tile_rt_cuda_context(), stream) == found) { /* not another's by now */
+            pointer = found->pointer;
+            bytes = found->bytes;
+        }
         pthread_mutex_unlock(&shared.lock);
     }
     workspace->memory = bytes != 0 ? pointer : NULL;
@@ -202,8 +219,11 @@ static int make_pool(int device)
     properties.device = device;
     mode = tile_rt_cuda_relax(CAPTURE_RELAXED);
     error = shared.cuMemPoolCreate(&pool, &properties);
-    if (error == CUDA_SUCCESS)
+    if (error == CUDA_SUCCESS) {
         error = shared.cuMemPoolSetAttribute(pool, POOL_RELEASE_THRESHOLD, &keep);
+        if (error != CUDA_SUCCESS && shared.cuMemPoolDestroy != NULL)
+            shared.cuMemPoolDestroy(pool);
+    }
     tile_rt_cuda_relax(mode);
     if (error == CUDA_SUCCESS)
         shared.pools[device] = pool;

@@ -3,6 +3,10 @@
 #include "case.h"
 #include "tile_rt_internal.h"
 
+#include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 static float data[100];
 static const struct tile_rt_parameter parameters[] = {
     {.name = "n", .kind = TILE_RT_PARAMETER_key},
@@ -72,6 +76,44 @@ static void program_says(void)
     expect(45, 1, NULL, 0, 0, 0, 1);
 }
 
+static int over;
+
+static void *say_all_the_time(void *unused)
+{
+    static char room[64];
+    while (!__atomic_load_n(&over, __ATOMIC_ACQUIRE)) {
+        tile_set_allocation(room, sizeof room);
+        tile_set_allocation(room, 0);
+    }
+    return unused;
+}
+
+/* The child of a fork may call, whatever other threads were about to do, and knows nothing of what was said. */
+static void forks(void)
+{
+    pthread_t threads[3];
+    int i, status, bad = 0;
+    EXPECT_STATUS(tile_set_allocation(data + 8, 20 * sizeof *data), TILE_OK, "");
+    for (i = 0; i < 3; i++)
+        EXPECT(pthread_create(&threads[i], NULL, say_all_the_time, NULL) == 0);
+    for (i = 0; i < 300 && !bad; i++) {
+        pid_t child = fork();
+        if (child == 0) {
+            alarm(20);
+            expect(8, 7, NULL, 0, 0, 0, 7);
+            EXPECT_STATUS(tile_set_allocation(data + 40, 20 * sizeof *data), TILE_OK, "");
+            expect(45, 1, NULL, 5, 15, 5, 15);
+            _exit(failures != 0);
+        }
+        EXPECT(child > 0 && waitpid(child, &status, 0) == child);
+        bad = !WIFEXITED(status) || WEXITSTATUS(status) != 0;
+    }
+    EXPECT(!bad);
+    __atomic_store_n(&over, 1, __ATOMIC_RELEASE);
+    for (i = 0; i < 3; i++)
+        pthread_join(threads[i], NULL);
+}
+
 static void wrong(void)
 {
     EXPECT_STATUS(tile_set_allocation(NULL, 4), TILE_ERR_ARG, "tile_set_allocation");
@@ -80,6 +122,7 @@ static void wrong(void)
 
 int main(int count, char **arguments)
 {
-    static const struct test_case cases[] = {CASE(nobody_says), CASE(driver_says), CASE(program_says), CASE(wrong)};
+    static const struct test_case cases[] = {CASE(nobody_says), CASE(driver_says), CASE(program_says), CASE(wrong),
+                                             CASE(forks)};
     return run_cases(cases, (int)(sizeof cases / sizeof cases[0]), count > 1 ? arguments[1] : NULL);
 }

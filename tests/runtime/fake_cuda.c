@@ -1,6 +1,7 @@
 /* See fake_cuda.h.  With FAKE_OLD the functions that came with CUDA 11.8 and 12 do not exist. */
 #include "fake_cuda.h"
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -204,6 +205,7 @@ static int in_context(const struct fake_stream *stream)
     struct fake_context *context = stream ? stream->context : current[depth];
     return context == NULL || current[depth] != context ? 201 : context->destroyed ? 709 : 0;
 }
+static pthread_t filler; /* the thread that filled memory last */
 #define MEMSET(name, type)                                           \
     int name(uint64_t to, type value, size_t count, void *stream)    \
     {                                                                \
@@ -212,6 +214,7 @@ static int in_context(const struct fake_stream *stream)
             result = in_context(stream);                             \
         for (size_t i = 0; result == 0 && i < count; i++)            \
             memcpy((type *)(uintptr_t)to + i, &value, sizeof value); \
+        filler = pthread_self();                                     \
         END;                                                         \
     }
 MEMSET(cuMemsetD8Async, unsigned char)
@@ -244,6 +247,14 @@ int cuMemPoolSetAttribute(void *pool, int attribute, const uint64_t *value)
     BEGIN;
     if (pool != &state.pools || attribute != 4 || *value != UINT64_MAX)
         result = 1;
+    END;
+}
+int cuMemPoolDestroy(void *pool)
+{
+    BEGIN;
+    if (pool != &state.pools || state.pools == 0)
+        result = 1;
+    state.pools -= result == 0;
     END;
 }
 int cuMemAllocFromPoolAsync(uint64_t *memory, size_t bytes, void *pool, void *stream)
@@ -461,7 +472,9 @@ int cuKernelSetAttribute(int attribute, int value, void *kernel, int device)
 
 int cuLaunchKernelEx(const struct config *config, void *function, void **parameters, void **extra)
 {
+    sched_yield();
     BEGIN;
+    state.mixed += !pthread_equal(filler, pthread_self());
     struct fake_launch launch = {{config->grid[0], config->grid[1], config->grid[2]},
                                  {config->block[0], config->block[1], config->block[2]},
                                  config->shared,

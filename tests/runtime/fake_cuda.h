@@ -60,6 +60,7 @@ struct fake_cuda {
     int slot_count;  /* how many slots a kernel's parameters have */
     struct fake_context primary[FAKE_DEVICES];
     int pools, memories, freed; /* how many were made, and given back */
+    int mixed;                  /* launches with another thread's fill between their own and them */
     void *memory[16];           /* the first ones; what they held stays to be looked at */
 };
 /* Exported by the library. */

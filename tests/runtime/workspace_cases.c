@@ -240,6 +240,49 @@ static void no_pool(void)
 {
     open_fake(), refuse("cuMemPoolCreate", 801, TILE_ERR_DRIVER, "cuMemPoolCreate gives 801", 0);
 }
+/* A pool whose attribute cannot be set is none, and is not left behind. */
+static void no_attribute(void)
+{
+    open_fake(), refuse("cuMemPoolSetAttribute", 801, TILE_ERR_DRIVER, "gives 801", 0);
+    EXPECT(cuda->pools == 1);
+}
+/* Rows of streams that took their memory back are others', and each launch has its own stream's. */
+static void device_rows(void)
+{
+    static unsigned char room[4][8192] __attribute__((aligned(256)));
+    open_fake();
+    for (int i = 0; i < 4; i++) {
+        struct fake_stream *stream = i % 2 ? &stream2 : &stream0, *other = i % 2 ? &stream0 : &stream2;
+        EXPECT_STATUS(tile_set_workspace(cu(stream), room[i], sizeof room[i]), TILE_OK, "");
+        EXPECT_STATUS(launch(cu(stream), 100), TILE_OK, "");
+        EXPECT(cuda->last.slots[A] == (uint64_t)(uintptr_t)room[i] && is_filled(cuda->last.slots));
+        EXPECT_STATUS(launch(cu(other), 100), TILE_OK, "");
+        EXPECT(cuda->last.slots[A] != (uint64_t)(uintptr_t)room[i] && is_filled(cuda->last.slots));
+        EXPECT_STATUS(tile_set_workspace(cu(stream), NULL, 0), TILE_OK, "");
+    }
+    EXPECT(cuda->memories == 4);
+    EXPECT_STATUS(tile_set_workspace((struct CUstream_st *)(uintptr_t)2, room[0], sizeof room[0]), TILE_ERR_ARG,
+                  "CU_STREAM_PER_THREAD is another stream in each thread");
+}
+static void *launch_often(void *unused)
+{
+    for (int i = 0; i < 300; i++)
+        EXPECT(launch(cu(&stream0), 100) == TILE_OK);
+    return unused;
+}
+/* What fills given memory and the launch that has it are together in the stream, whoever else launches there. */
+static void device_shared(void)
+{
+    static unsigned char room[8192] __attribute__((aligned(256)));
+    pthread_t threads[4];
+    open_fake();
+    EXPECT_STATUS(tile_set_workspace(cu(&stream0), room, sizeof room), TILE_OK, "");
+    for (int i = 0; i < 4; i++)
+        EXPECT(pthread_create(&threads[i], NULL, launch_often, NULL) == 0);
+    for (int i = 0; i < 4; i++)
+        pthread_join(threads[i], NULL);
+    EXPECT(cuda->launches == 1200 && cuda->mixed == 0);
+}
 static void no_memory(void)
 {
     open_fake(), refuse("cuMemAllocFromPoolAsync", 2, TILE_ERR_OOM, "cuMemAllocFromPoolAsync gives 2", 0);
@@ -261,8 +304,9 @@ int main(int count, char **arguments)
 {
     static const struct test_case none[] = {CASE(processor), CASE(processor_given), CASE(no_driver)};
     static const struct test_case new[] = {
-        CASE(pool),    CASE(fills),     CASE(device_given), CASE(device_taken_back), CASE(capture),
-        CASE(no_pool), CASE(no_memory), CASE(no_memset),    CASE(no_launch),
+        CASE(pool),      CASE(fills),        CASE(device_given), CASE(device_taken_back),
+        CASE(capture),   CASE(no_pool),      CASE(no_memory),    CASE(no_memset),
+        CASE(no_launch), CASE(no_attribute), CASE(device_rows),  CASE(device_shared),
     };
     static const struct test_case old[] = {CASE(old_driver)};
     const char *group = count > 1 ? arguments[1] : "", *only = count > 2 ? arguments[2] : NULL;
