@@ -159,15 +159,17 @@ bool call_option_value(struct elaborator *e, const struct call *call, const char
     return written != NULL;
 }
 
-/* What IEEE 754, RISC-V and PTX call our words for roundings.  `rn` of PTX is the nearest, where one letter makes it
+/* What IEEE 754, RISC-V, PTX and C call our words for roundings.  `rn` of PTX is the nearest, where one letter makes it
  * `rtn`, which is down. */
 static const char *usual_word(const char *written)
 {
-    static const char *const words[][2] = {{"rne", "rtne"}, {"rn", "rtne"}, {"rz", "rtz"},
-                                           {"rd", "rtn"},   {"rm", "rtn"},  {"rdn", "rtn"},
-                                           {"ru", "rtp"},   {"rup", "rtp"}, {"rp", "rtp"}};
+    static const char *const words[][2] = {
+        {"rne", "rtne"}, {"rn", "rtne"},         {"rz", "rtz"},       {"rd", "rtn"},
+        {"rm", "rtn"},   {"rdn", "rtn"},         {"ru", "rtp"},       {"rup", "rtp"},
+        {"rp", "rtp"},   {"even", "rtne"},       {"nearest", "rtne"}, {"nearest_even", "rtne"},
+        {"zero", "rtz"}, {"toward_zero", "rtz"}, {"down", "rtn"},     {"up", "rtp"}};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (strcmp(written, words[i][0]) == 0)
+        if (strcasecmp(written, words[i][0]) == 0)
             return words[i][1];
     return NULL;
 }
