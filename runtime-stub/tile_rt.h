@@ -454,7 +454,9 @@ enum {
     TILE_RT_REPORT_values,
     TILE_RT_REPORT_used = 17,
     TILE_RT_REPORT_room,
-    TILE_RT_REPORT_bounds, /* of each argument of the code: bytes of its allocation in front of it, and from it on */
+    /* of each argument of the code: bytes of its allocation in front of it, and from it on; 0, 0: not known, and what is
+     * known to be empty has less than none */
+    TILE_RT_REPORT_bounds,
     TILE_RT_REPORT_records = TILE_RT_REPORT_bounds + 2 * TILE_RT_MAX_PARAMETERS
 };
 struct tile_rt_print {

@@ -59,6 +59,9 @@ TILE_RT_PUBLIC int tile_set_allocation(const void *pointer, size_t bytes)
     return TILE_OK;
 }
 
+/* Known to be none: negative, in elements of any size, where 0 is not known. */
+static const uint64_t NOTHING = (uint64_t)-8;
+
 static int was_said(uint64_t address, uint64_t *bounds)
 {
     const struct allocation *found;
@@ -97,8 +100,10 @@ void tile_rt_note_allocations(const struct tile_rt_call *call, uint64_t *report,
         if (parameter->kind == TILE_RT_PARAMETER_key || parameter->kind == TILE_RT_PARAMETER_struct)
             continue; /* the code has no argument for it */
         address = call->slots[call->first_slot[i]];
-        if (parameter->kind == TILE_RT_PARAMETER_view && address != 0 && !was_said(address, bounds))
-            bounds[1] = call->ranges[i].high - call->ranges[i].low;
+        if (parameter->kind == TILE_RT_PARAMETER_view && address != 0 && !was_said(address, bounds)) {
+            uint64_t bytes = call->ranges[i].high - call->ranges[i].low;
+            bounds[1] = bytes != 0 ? bytes : NOTHING;
+        }
         if (parameter->kind == TILE_RT_PARAMETER_pointer && address != 0 && !was_said(address, bounds))
             driver_knows(ask, address, bounds);
         bounds += 2;

@@ -279,7 +279,7 @@ enum {
     KERNEL_REPORT_USED = KERNEL_REPORT_VALUES +
                          KERNEL_REPORT_MOST_VALUES, /* words of records, those without room too */
     KERNEL_REPORT_ROOM,
-    KERNEL_REPORT_BOUNDS, /* two of each argument: bytes of its allocation in front of it, and from it on; 0, 0: not known */
+    KERNEL_REPORT_BOUNDS, /* two of each argument: bytes of its allocation in front of it, and from it on; 0, 0: not known; less than none: empty */
     KERNEL_REPORT_MOST_ARGUMENTS = 64,
     KERNEL_REPORT_RECORDS = KERNEL_REPORT_BOUNDS + 2 * KERNEL_REPORT_MOST_ARGUMENTS
 };

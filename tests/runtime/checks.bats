@@ -209,6 +209,7 @@ kernel seen(p: *const f32, r: out f32[4], n: i64) grid(b: 1)
 }
 kernel member(w: place) grid(b: 1) { store(w.p + w.n, 1.0); }
 kernel of_view(x: inout f32[N], n: i64) grid(b: 1) { atomic_add(x.ptr + n, 1.0); }
+kernel of_bytes(x: in i8[N], r: out f32[4]) grid(b: 1) { r[0] = f32(load(x.ptr)); }
 kernel before(p: *const i16, r: out i16[1]) grid(b: 1) { r[0] = load(p - 1); }
 kernel distant(p: *f32, n: i64, r: out f32[8]) grid(b: 1)
 {
@@ -243,6 +244,12 @@ int main(void)
     right &= told(k_of_view(TILE_CPU, &x, 11)) == 0 && told(k_of_view(TILE_CPU, &x, 12)) == 1;
     tile_set_allocation(half, sizeof half);
     right &= told(k_before(TILE_CPU, half + 1, &o)) == 0 && told(k_before(TILE_CPU, half, &o)) == 1;
+    for (int n = 1; n >= 0; n--) { /* of an empty view nothing is read */
+        struct tile_f32_1 empty = tile_f32_1_row_major(far, n);
+        int8_t byte[1] = {1};
+        struct tile_i8_1 bytes = tile_i8_1_row_major(byte, n);
+        right &= told(k_of_view(TILE_CPU, &empty, 0)) == !n && told(k_of_bytes(TILE_CPU, &bytes, &r)) == !n;
+    }
     right &= told(k_distant(TILE_CPU, data, (int64_t)1 << 28, &f)) == 1 && far[0] == 9.0f;
     return !right;
 }

@@ -69,13 +69,14 @@ static struct ir_value *are_inside(struct elaborator *e, const struct reach *rea
                                    const struct ir_type *pointer)
 {
     struct ir_value *size = index_number(e, ir_element_info[pointer->pointee].bits / 8);
-    struct ir_value *front = ir_binary(&e->builder, OP_DIV, bound(e, reach->argument, 0), size);
-    struct ir_value *behind = ir_binary(&e->builder, OP_DIV, bound(e, reach->argument, 1), size);
+    struct ir_value *front = bound(e, reach->argument, 0), *behind = bound(e, reach->argument, 1);
+    struct ir_value *known = ir_compare(&e->builder, IR_PREDICATE_NE, ir_binary(&e->builder, OP_ADD, front, behind),
+                                        index_number(e, 0));
+    front = ir_binary(&e->builder, OP_DIV, front, size);
+    behind = ir_binary(&e->builder, OP_DIV, behind, size);
     struct ir_value *first = reach->offset ? reach->offset : index_number(e, 0);
     struct ir_value *last = further ? ir_binary(&e->builder, OP_ADD, first, further) : first;
     const struct ir_type *shape = first->type;
-    struct ir_value *known = ir_compare(&e->builder, IR_PREDICATE_NE, ir_binary(&e->builder, OP_ADD, front, behind),
-                                        index_number(e, 0));
     front = ir_broadcast(&e->builder, ir_unary(&e->builder, OP_NEG, front), shape->rank, shape->extent);
     behind = ir_broadcast(&e->builder, behind, shape->rank, shape->extent);
     struct ir_value *good = ir_binary(&e->builder, OP_AND,
