@@ -106,6 +106,7 @@ static void after_fork(void)
     tile_rt_pool_after_fork();
     tile_rt_cuda_after_fork();
     tile_rt_workspace_after_fork();
+    tile_rt_mailbox_after_fork();
     tile_rt_allocation_after_fork();
     tile_rt_profile_after_fork();
 }

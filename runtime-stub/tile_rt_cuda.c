@@ -74,67 +74,51 @@ enum {
     OVERLAP_SINCE = 90, /* architecture of the code */
     LIBRARY_BINARY_IS_PRESERVED = 1,
     CAPTURE_RELAXED = 2,
-    HOST_PORTABLE_AND_MAPPED = 3,
     MAP_INTERLEAVE_NONE = 0,
     MAP_PROMOTION_256_BYTES = 3,
     MAP_ZEROS_BEYOND = 0
 };
 
 /* name, its name for dlsym where cuGetProcAddress is not there, may be absent, parameters */
-#define DRIVER_FUNCTIONS(X)                                                                                        \
-    X(cuInit, cuInit, 0, (unsigned flags))                                                                         \
-    X(cuDriverGetVersion, cuDriverGetVersion, 0, (int *version))                                                   \
-    X(cuDeviceGetAttribute, cuDeviceGetAttribute, 0, (int *value, int attribute, int device))                      \
-    X(cuDevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain, 0, (void **context, int device))                         \
-    X(cuCtxGetCurrent, cuCtxGetCurrent, 0, (void **context))                                                       \
-    X(cuCtxGetDevice, cuCtxGetDevice, 0, (int *device))                                                            \
-    X(cuCtxPushCurrent, cuCtxPushCurrent_v2, 0, (void *context))                                                   \
-    X(cuCtxPopCurrent, cuCtxPopCurrent_v2, 0, (void **context))                                                    \
-    X(cuCtxGetId, cuCtxGetId, 1, (void *context, unsigned long long *id))                                          \
-    X(cuStreamGetCtx, cuStreamGetCtx, 0, (void *stream, void **context))                                           \
-    X(cuStreamIsCapturing, cuStreamIsCapturing, 0, (void *stream, int *capturing))                                 \
-    X(cuMemHostAlloc, cuMemHostAlloc, 0, (void **memory, size_t bytes, unsigned flags))                            \
-    X(cuMemHostGetDevicePointer, cuMemHostGetDevicePointer_v2, 0, (uint64_t *there, void *memory, unsigned flags)) \
-    X(cuPointerGetAttribute, cuPointerGetAttribute, 1, (void *value, int attribute, uint64_t pointer))             \
-    X(cuStreamSynchronize, cuStreamSynchronize, 0, (void *stream))                                                 \
-    X(cuThreadExchangeStreamCaptureMode, cuThreadExchangeStreamCaptureMode, 0, (int *mode))                        \
-    X(cuLibraryLoadData, cuLibraryLoadData, 1,                                                                     \
-      (void **library, const void *code, int *options, void **values, unsigned count, int *library_options,        \
-       void **library_values, unsigned library_count))                                                             \
-    X(cuLibraryUnload, cuLibraryUnload, 1, (void *library))                                                        \
-    X(cuLibraryGetKernel, cuLibraryGetKernel, 1, (void **kernel, void *library, const char *name))                 \
-    X(cuKernelGetFunction, cuKernelGetFunction, 1, (void **function, void *kernel))                                \
-    X(cuKernelSetAttribute, cuKernelSetAttribute, 1, (int attribute, int value, void *kernel, int device))         \
-    X(cuModuleLoadData, cuModuleLoadData, 0, (void **module, const void *image))                                   \
-    X(cuModuleUnload, cuModuleUnload, 0, (void *module))                                                           \
-    X(cuModuleGetFunction, cuModuleGetFunction, 0, (void **function, void *module, const char *name))              \
-    X(cuFuncGetAttribute, cuFuncGetAttribute, 0, (int *value, int attribute, void *function))                      \
-    X(cuFuncSetAttribute, cuFuncSetAttribute, 0, (void *function, int attribute, int value))                       \
-    X(cuLaunchKernelEx, cuLaunchKernelEx, 1,                                                                       \
-      (const struct launch_config *config, void *function, void **parameters, void **extra))                       \
-    X(cuLaunchKernel, cuLaunchKernel, 0,                                                                           \
-      (void *function, unsigned x, unsigned y, unsigned z, unsigned block_x, unsigned block_y, unsigned block_z,   \
-       unsigned shared, void *stream, void **parameters, void **extra))                                            \
-    X(cuTensorMapEncodeTiled, cuTensorMapEncodeTiled, 1,                                                           \
-      (void *map, int type, unsigned rank, void *address, const uint64_t *extents, const uint64_t *strides,        \
-       const uint32_t *box, const uint32_t *steps, int interleave, int swizzle, int promotion, int beyond))        \
-    X(cuGetErrorName, cuGetErrorName, 0, (int error, const char **text))                                           \
+#define DRIVER_FUNCTIONS(X)                                                                                      \
+    X(cuInit, cuInit, 0, (unsigned flags))                                                                       \
+    X(cuDriverGetVersion, cuDriverGetVersion, 0, (int *version))                                                 \
+    X(cuDeviceGetAttribute, cuDeviceGetAttribute, 0, (int *value, int attribute, int device))                    \
+    X(cuDevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain, 0, (void **context, int device))                       \
+    X(cuCtxGetCurrent, cuCtxGetCurrent, 0, (void **context))                                                     \
+    X(cuCtxGetDevice, cuCtxGetDevice, 0, (int *device))                                                          \
+    X(cuCtxPushCurrent, cuCtxPushCurrent_v2, 0, (void *context))                                                 \
+    X(cuCtxPopCurrent, cuCtxPopCurrent_v2, 0, (void **context))                                                  \
+    X(cuCtxGetId, cuCtxGetId, 1, (void *context, unsigned long long *id))                                        \
+    X(cuStreamGetCtx, cuStreamGetCtx, 0, (void *stream, void **context))                                         \
+    X(cuStreamSynchronize, cuStreamSynchronize, 0, (void *stream))                                               \
+    X(cuThreadExchangeStreamCaptureMode, cuThreadExchangeStreamCaptureMode, 0, (int *mode))                      \
+    X(cuLibraryLoadData, cuLibraryLoadData, 1,                                                                   \
+      (void **library, const void *code, int *options, void **values, unsigned count, int *library_options,      \
+       void **library_values, unsigned library_count))                                                           \
+    X(cuLibraryUnload, cuLibraryUnload, 1, (void *library))                                                      \
+    X(cuLibraryGetKernel, cuLibraryGetKernel, 1, (void **kernel, void *library, const char *name))               \
+    X(cuKernelGetFunction, cuKernelGetFunction, 1, (void **function, void *kernel))                              \
+    X(cuKernelSetAttribute, cuKernelSetAttribute, 1, (int attribute, int value, void *kernel, int device))       \
+    X(cuModuleLoadData, cuModuleLoadData, 0, (void **module, const void *image))                                 \
+    X(cuModuleUnload, cuModuleUnload, 0, (void *module))                                                         \
+    X(cuModuleGetFunction, cuModuleGetFunction, 0, (void **function, void *module, const char *name))            \
+    X(cuFuncGetAttribute, cuFuncGetAttribute, 0, (int *value, int attribute, void *function))                    \
+    X(cuFuncSetAttribute, cuFuncSetAttribute, 0, (void *function, int attribute, int value))                     \
+    X(cuLaunchKernelEx, cuLaunchKernelEx, 1,                                                                     \
+      (const struct launch_config *config, void *function, void **parameters, void **extra))                     \
+    X(cuLaunchKernel, cuLaunchKernel, 0,                                                                         \
+      (void *function, unsigned x, unsigned y, unsigned z, unsigned block_x, unsigned block_y, unsigned block_z, \
+       unsigned shared, void *stream, void **parameters, void **extra))                                          \
+    X(cuTensorMapEncodeTiled, cuTensorMapEncodeTiled, 1,                                                         \
+      (void *map, int type, unsigned rank, void *address, const uint64_t *extents, const uint64_t *strides,      \
+       const uint32_t *box, const uint32_t *steps, int interleave, int swizzle, int promotion, int beyond))      \
+    X(cuGetErrorName, cuGetErrorName, 0, (int error, const char **text))                                         \
     X(cuGetErrorString, cuGetErrorString, 0, (int error, const char **text))
 
 struct device_row {
     int ready; /* the others are set */
     int architecture, sm_count, shared_optin;
-};
-
-/* Memory of the host that a context's kernels report to.  A call has one for itself; a captured launch keeps it, since
- * its graph may run at any time. */
-struct report {
-    struct report *next;
-    uint64_t context, there; /* there: its address for the device */
-    uint64_t *words;
-    size_t count;
-    const struct tile_rt_kernel *kernel; /* who has it, NULL: nobody */
-    int captured;
 };
 
 /* The one table of this file. */
@@ -146,7 +130,6 @@ static struct {
     void *library;
     int libraries; /* the driver has context-free kernels */
     struct device_row devices[MAX_DEVICES];
-    struct report *reports;
 #define X(name, symbol, optional, parameters) int(*name) parameters;
     DRIVER_FUNCTIONS(X)
 #undef X
@@ -870,99 +853,15 @@ static int launch_programs(struct tile_rt_call *call, void *function, struct CUs
     return tile_rt_workspace_end(call, stream, &workspace, launch_all(call, function, stream));
 }
 
-/* ---- kernels that report ---------------------------------------------------------------------------------------- */
-
-/* Under the lock.  What graphs of this kernel have reported since the last look: their prints are written, and the
- * status is that of a check that failed. */
-static int captured_report(const struct tile_rt_kernel *kernel, uint64_t context)
-{
-    struct report *report;
-    int status = TILE_OK;
-    for (report = cuda.reports; report != NULL && status == TILE_OK; report = report->next)
-        if (__atomic_load_n(&report->captured, __ATOMIC_ACQUIRE) && report->kernel == kernel &&
-            report->context == context)
-            status = tile_rt_report_end(kernel, report->words);
-    return status;
-}
-
-/* Under the lock, the context being current. */
-static int take_report(const struct tile_rt_kernel *kernel, uint64_t context, struct report **result)
-{
-    struct report *report = cuda.reports;
-    size_t count = tile_rt_report_words(kernel);
-    void *memory = NULL;
-    int mode = CAPTURE_RELAXED, error;
-    while (report != NULL && (__atomic_load_n(&report->kernel, __ATOMIC_ACQUIRE) != NULL ||
-                              report->context != context || report->count != count))
-        report = report->next;
-    if (report == NULL) {
-        report = calloc(1, sizeof *report);
-        if (report == NULL)
-            return CUDA_OUT_OF_MEMORY;
-        cuda.cuThreadExchangeStreamCaptureMode(&mode);
-        error = cuda.cuMemHostAlloc(&memory, count * sizeof *report->words, HOST_PORTABLE_AND_MAPPED);
-        if (error == CUDA_SUCCESS)
-            error = cuda.cuMemHostGetDevicePointer(&report->there, memory, 0);
-        cuda.cuThreadExchangeStreamCaptureMode(&mode);
-        if (error != CUDA_SUCCESS) {
-            free(report);
-            return error;
-        }
-        report->words = memset(memory, 0, count * sizeof *report->words);
-        report->count = count;
-        report->context = context;
-        report->next = cuda.reports;
-        cuda.reports = report;
-    }
-    tile_rt_report_begin(report->words, count);
-    report->kernel = kernel;
-    *result = report;
-    return CUDA_SUCCESS;
-}
-
-static int begin_report(struct tile_rt_call *call, struct report **report)
-{
-    const struct tile_rt_kernel *kernel = call->kernel;
-    int error = CUDA_SUCCESS, status;
-    pthread_mutex_lock(&cuda.lock);
-    status = captured_report(kernel, last_context.id);
-    if (status == TILE_OK)
-        error = take_report(kernel, last_context.id, report);
-    pthread_mutex_unlock(&cuda.lock);
-    if (status != TILE_OK)
-        return status;
-    if (error != CUDA_SUCCESS)
-        return tile_rt_cuda_fail(kernel->name, "cuMemHostAlloc", error);
-    call->slots[kernel->slot_count - 1] = (*report)->there;
-    tile_rt_note_allocations(call, (*report)->words, cuda.cuPointerGetAttribute);
-    return TILE_OK;
-}
-
-/* Waits for the launch and reads what it says, unless it is only recorded into a graph. */
-static int end_report(const struct tile_rt_call *call, struct CUstream_st *stream, struct report *report, int status)
-{
-    int capturing = 0, error = cuda.cuStreamIsCapturing(stream, &capturing);
-    if (status == TILE_OK && (error != CUDA_SUCCESS || capturing != 0)) {
-        __atomic_store_n(&report->captured, 1, __ATOMIC_RELEASE);
-        return TILE_OK;
-    }
-    if (status == TILE_OK) {
-        error = cuda.cuStreamSynchronize(stream);
-        status = tile_rt_report_end(call->kernel, report->words); /* of a launch that died, too: what it came to */
-        if (error != CUDA_SUCCESS)
-            status = tile_rt_cuda_fail(call->kernel->name, "cuStreamSynchronize", error);
-    }
-    __atomic_store_n(&report->kernel, NULL, __ATOMIC_RELEASE);
-    return status;
-}
+/* ---- a call ----------------------------------------------------------------------------------------------------- */
 
 static int launch_and_report(struct tile_rt_call *call, void *function, struct CUstream_st *stream)
 {
-    struct report *report = NULL;
-    int status = begin_report(call, &report);
+    struct tile_rt_mailbox *mailbox = NULL;
+    int status = tile_rt_mailbox_begin(call, &mailbox);
     if (status != TILE_OK)
         return status;
-    return end_report(call, stream, report, launch_programs(call, function, stream));
+    return tile_rt_mailbox_end(call, stream, mailbox, launch_programs(call, function, stream));
 }
 
 /* A driver without libraries loads into the current context, so the stream's becomes current for the time of the call;

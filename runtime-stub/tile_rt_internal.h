@@ -8,6 +8,7 @@
  *   tile_rt_cuda.c     the driver: libcuda.so.1, contexts, devices, images, launches
  *   tile_rt_maps.c     tensor maps of views, and a thread's last ones
  *   tile_rt_profile.c  TILE_PROFILE: a record of each launch
+ *   tile_rt_mailbox.c  the memory that kernels on a device report to
  *   tile_rt_workspace.c  the memory that launches have for themselves
  *   tile_rt_allocation.c  where memory ends, for kernels with checks
  *   tile_rt_text.c     texts, made on little stack
@@ -159,6 +160,16 @@ TILE_RT_HIDDEN void tile_rt_cuda_after_fork(void);
 /* ---- tile_rt_maps.c --------------------------------------------------------------------------------------------- */
 /* Fills call->maps for the variant; 0: one can not be made (call->refused). */
 TILE_RT_HIDDEN int tile_rt_make_maps(struct tile_rt_call *call, const struct tile_rt_variant *variant);
+
+/* ---- tile_rt_mailbox.c ------------------------------------------------------------------------------------------ */
+
+struct tile_rt_mailbox;
+/* Gives the call of a kernel that reports a mailbox, in its last slot; the context is current.  A status. */
+TILE_RT_HIDDEN int tile_rt_mailbox_begin(struct tile_rt_call *call, struct tile_rt_mailbox **mailbox);
+/* Waits for the launch, whose status is given, and reads what it says, unless it is only recorded into a graph. */
+TILE_RT_HIDDEN int tile_rt_mailbox_end(const struct tile_rt_call *call, struct CUstream_st *stream,
+                                       struct tile_rt_mailbox *mailbox, int status);
+TILE_RT_HIDDEN void tile_rt_mailbox_after_fork(void);
 
 /* ---- tile_rt_workspace.c ---------------------------------------------------------------------------------------- */
 enum { TILE_RT_WORKSPACE_ALIGNMENT = 256 };
