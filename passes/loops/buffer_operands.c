@@ -336,7 +336,8 @@ static struct ir_value *store_factor(struct factor_staging *s, const struct plan
     }
     ir_build(&builder, OP_BARRIER, 0, NULL, 0, NULL);
     ir_build(&builder, OP_BUFFER_STORE, 2, (struct ir_value *[]){value, buffer}, 0, NULL);
-    if (ir_number(dot, IR_ATTRIBUTE_INSTRUCTION, 0) == IR_INSTRUCTION_WGMMA) /* it reads as asynchronous copies do */
+    bool asynchronous = ir_number(dot, IR_ATTRIBUTE_INSTRUCTION, 0) == IR_INSTRUCTION_WGMMA; /* it reads as copies do */
+    if (asynchronous && !PLANTED(factor_without_fence))
         ir_build(&builder, OP_FENCE_ASYNC, 0, NULL, 0, NULL);
     ir_build(&builder, OP_BARRIER, 0, NULL, 0, NULL);
     return buffer;

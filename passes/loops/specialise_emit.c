@@ -59,6 +59,8 @@ static void advance(struct role *r, int ring)
 static struct ir_value *slot_of(struct role *r, const struct ring *ring, int buffer, const struct ring_state *state)
 {
     struct ir_value *made = ring->made.data[buffer];
+    if (PLANTED(ring_buffers_mistaken) && !r->producer && made->type == ring->made.data[0]->type)
+        made = ring->made.data[0];
     if (ring->slots == 1)
         return made;
     return ir_build_value(&r->builder, OP_SLOT, ring->buffers.data[buffer]->type, 2,

@@ -72,3 +72,45 @@ END
     missed=$(grep -c '\*\*nothing\*\*' "$SRCDIR/tests/fuzz/PLANTED.md" || :)
     [ $((missed * 20)) -le "$(wc -l <listed)" ]
 }
+
+# Of barriers, phases, slots, proxies, and what a slot holds: the kernel and the architecture that show each.
+shown_by() {
+    cat <<'END'
+attention sm_90a ring_phase_never_turns ring_turns_late ring_filled_before_empty ring_read_before_full ring_expects_half
+attention sm_90a store_without_fence store_waits_for_one_less slot_released_at_first_look shared_total_forgets_offset
+attention sm_90a barrier_between_scratch_dropped reversed_programs_off_by_one
+attention sm_80 copy_waited_for_too_late
+matmul sm_80 barrier_round_loop_dropped fragments_before_barrier
+matmul sm_90a panel_starts_at_zero raster_forgets_short_group
+computed sm_90a factor_without_fence
+squares sm_90a ring_buffers_mistaken
+END
+}
+
+@test "the checker sees mistakes of barriers, phases, slots and proxies, and nothing runs" {
+    "$TILECC" --plant=list >/dev/null 2>&1 || skip "no planted bugs in this build"
+    cp "$SRCDIR"/examples/attention.tile "$SRCDIR"/examples/matmul.tile .
+    cat >computed.tile <<'END'
+kernel computed(a: in bf16[M, K], b: in i8[K, N], c: out f32[M, N]) grid(i: cdiv(M, 128), j: cdiv(N, 128)) {
+    var sum = f32[128, 128](0);
+    for k in 0..K step 64 { sum += a[i*128 +: 128, k +: 64] @ bf16(b[k +: 64, j*128 +: 128]); }
+    c[i*128 +: 128, j*128 +: 128] = sum;
+}
+END
+    cat >squares.tile <<'END'
+kernel squares(a: in bf16[M, K], b: in bf16[K, N], c: out f32[M, N]) grid(i: cdiv(M, 64), j: cdiv(N, 64)) {
+    var sum = f32[64, 64](0);
+    for k in 0..K step 64 { sum += a[i*64 +: 64, k +: 64] @ b[k +: 64, j*64 +: 64]; }
+    c[i*64 +: 64, j*64 +: 64] = sum;
+}
+END
+    for program in attention matmul computed squares; do
+        "$TILECC" -w -arch=sm_80,sm_90a --dryrun $program.tile >/dev/null 2>&1
+    done
+    unseen=$(shown_by | while read -r program architecture bugs; do
+        for bug in $bugs; do
+            "$TILECC" --plant="$bug" -w -arch="$architecture" --dryrun "$program.tile" 2>&1 | grep -q E1006 || echo "$bug"
+        done
+    done)
+    [ -z "$unseen" ] || { echo "$unseen"; return 1; }
+}

@@ -178,3 +178,16 @@ END
     [ "$status" -eq 0 ] || { echo "$output"; return 1; }
     [[ "$output" != *"E10"* ]]
 }
+
+@test "two rings of one type that are filled together are not mistaken for each other" {
+    cat > "$BATS_TEST_TMPDIR/squares.tile" <<'END'
+kernel squares(a: in bf16[M, K], b: in bf16[K, N], c: out f32[M, N]) grid(i: cdiv(M, 64), j: cdiv(N, 64)) {
+    var sum = f32[64, 64](0);
+    for k in 0..K step 64 { sum += a[i*64 +: 64, k +: 64] @ b[k +: 64, j*64 +: 64]; }
+    c[i*64 +: 64, j*64 +: 64] = sum;
+}
+END
+    cd "$BATS_TEST_TMPDIR"
+    run "$TILECC" -w -arch=sm_90a --dryrun squares.tile
+    [ "$status" -eq 0 ] || { echo "$output"; return 1; }
+}
