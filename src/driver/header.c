@@ -460,7 +460,7 @@ static void put_parameter_comment(struct buffer *out, const struct kernel_entry 
 static void put_scratch_comment(struct buffer *out, const struct kernel_entry *entry)
 {
     const struct kernel_expression **extent = entry->variants.count ? entry->variants.data[0].scratch_extents : NULL;
-    int count = entry->scratch.count - (entry->ordered ? 1 : 0);
+    int count = entry->scratch.count - (entry->ordered ? 1 : 0) - (entry->splits ? 2 : 0);
     for (int i = 0; extent && i < count; i++) {
         const struct kernel_scratch *scratch = &entry->scratch.data[i];
         buffer_printf(out, " *  Memory of a launch: %s ", scratch->name);
@@ -473,6 +473,9 @@ static void put_scratch_comment(struct buffer *out, const struct kernel_entry *e
     }
     if (entry->ordered)
         buffer_puts(out, " *  Memory of a launch: how many of its ordered instances have started\n");
+    if (entry->splits)
+        buffer_puts(out,
+                    " *  Memory of a launch: the sums of the instances that share a loop, and how many are there\n");
 }
 
 static void put_entry_comment(struct buffer *out, const struct kernel_entry *entry)

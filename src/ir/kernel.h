@@ -296,6 +296,8 @@ struct kernel_entry {
     VECTOR(const char *) grid_names;
     VECTOR(struct kernel_scratch) scratch;
     bool ordered; /* instances start in the order of their numbers; the last scratch counts those that have */
+    bool
+        splits; /* a variant has `split_k`: the last dimension of the grid, and two scratches behind those of the source */
     /* it prints, or --checks: behind the slots of parameters and scratch stands the address of a report */
     bool reports;
     VECTOR(struct kernel_check) checks; /* of all variants */

@@ -416,4 +416,8 @@ END
     grep -qxF ' *  Memory of a launch: part [B], f32' s.h
     grep -qxF ' *  Memory of a launch: how many of its ordered instances have started' s.h
     grep -qF 'int f(struct CUstream_st *stream, const struct tile_f32_1 *x, const struct tile_f32_1 *y)' s.h
+    echo 'kernel g(x: in f32[K], y: out f32[1]) grid(i: 1) tune(split_k: {4}) { var s = 0.0; for k in 0..K s += x[k]; y[0] = s; }' >g.tile
+    "$TILECC" --emit=header --prefix= -o g.h g.tile
+    grep -qxF ' *  Memory of a launch: the sums of the instances that share a loop, and how many are there' g.h
+    grep -qF 'size_t g_workspace(struct CUstream_st *stream, const struct tile_f32_1 *x' g.h
 }

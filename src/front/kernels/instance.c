@@ -323,7 +323,7 @@ static bool fill_grid(struct elaborator *e, const struct variant_plan *plan, str
         variant->grid[i] = value_is_error(v) ? NULL : host_tree(e, v, IR_I64, x);
         good = good && variant->grid[i] && check_bounded_grid(e, kernel, variant->grid[i]);
     }
-    if (plan->entry->splits)
+    if (plan->entry->entry->splits)
         variant->grid[variant->grid_rank++] = host_tree(e, value_integer(split_parts(plan), e->builder.at), IR_I64,
                                                         NULL);
     return good;

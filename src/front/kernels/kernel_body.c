@@ -454,7 +454,7 @@ struct ir_function *body_build(struct variant_plan *plan, struct ir_module *modu
     e.target = kernel->front->options->target_name(plan->target);
     e.function = ir_function_create(module, name, kernel->declaration->at);
     e.function->is_kernel = true;
-    e.function->grid_rank = kernel->grid.count + plan->entry->splits;
+    e.function->grid_rank = kernel->grid.count + plan->entry->entry->splits;
     set_knobs(e.function, plan);
     e.function->strict_fp = kernel->front->options->strict_fp;
     e.builder = (struct ir_builder){module, e.function->body, NULL, kernel->declaration->at};

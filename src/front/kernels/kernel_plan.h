@@ -96,8 +96,7 @@ struct entry_plan {
     struct row_sets *sets; /* one a row; of a type: none */
     const char *suffix;    /* "<f16>", for labels */
     struct spec *spec;     /* whose instances are planned now, or NULL */
-    bool splits;           /* a variant has `split_k` of more than 1: its grid and scratch have more */
-    int first_split;       /* the scratch for it, two views */
+    int first_split;       /* where it splits: the first of two scratches for that */
 };
 
 /* One variant: values of keys, schedule, facts. */

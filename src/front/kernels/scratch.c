@@ -134,7 +134,7 @@ bool scratch_measure(struct elaborator *e, struct variant_plan *plan)
     }
     if (kernel->ordered)
         *extent = host_tree(e, value_integer(1, entry->at), IR_I64, NULL);
-    if (plan->entry->splits)
+    if (plan->entry->entry->splits)
         split_measure(e, plan, extent);
     return good;
 }

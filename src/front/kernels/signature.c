@@ -731,7 +731,7 @@ void entry_assign_slots(struct entry_plan *plan)
     }
     const struct front_options *options = plan->kernel->front->options;
     plan->entry->reports = options->check_asserts || options->check_assumes || kernel_prints(plan->kernel);
-    plan->entry->slots = slot + plan->entry->reports + plan->kernel->grid.count + plan->splits + 1;
+    plan->entry->slots = slot + plan->entry->reports + plan->kernel->grid.count + plan->entry->splits + 1;
 }
 
 bool entry_build(struct entry_plan *plan, bool *dropped)

@@ -19,6 +19,7 @@
  * This is done to the IR as the front end has made it, so that the interpreter and every target see the same program,
  * and what stands in the way is told with its place in the source.  A second kernel that adds would share the work among
  * all multiprocessors, but costs a launch and the whole of `rest` again; parts are few where splitting helps. */
+#include "base/plant.h"
 #include "front/kernels/kernel_plan.h"
 
 #include <string.h>
@@ -40,7 +41,7 @@ void split_describe(struct entry_plan *plan)
 {
     struct arena *arena = plan->kernel->front->arena;
     struct location at = plan->entry->at;
-    plan->splits = true;
+    plan->entry->splits = true;
     plan->first_split = plan->entry->scratch.count;
     vector_push(arena, &plan->entry->scratch,
                 ((struct kernel_scratch){.name = "parts", .element = IR_U32, .rank = 3, .at = at}));
@@ -345,7 +346,7 @@ static void divide_range(struct split *s)
     struct ir_value *begin = ir_binary(b, OP_ADD, lower, ir_binary(b, OP_MUL, s->part, width));
     struct ir_value *end = ir_binary(b, OP_ADD, begin, width);
     ir_set_operand(s->loop, 0, begin);
-    ir_set_operand(s->loop, 1, ir_binary(b, down ? OP_MAX : OP_MIN, end, upper));
+    ir_set_operand(s->loop, 1, PLANTED(split_ends_behind) ? end : ir_binary(b, down ? OP_MAX : OP_MIN, end, upper));
 }
 
 static void find_program(struct split *s)
@@ -380,7 +381,8 @@ static struct ir_value *arrive(struct split *s)
     ir_set_number(atomic, IR_ATTRIBUTE_ACTION, IR_ACTION_ADD);
     ir_set_number(atomic, IR_ATTRIBUTE_ORDER, IR_ORDER_ACQ_REL);
     ir_set_number(atomic, IR_ATTRIBUTE_SCOPE, IR_SCOPE_GPU);
-    return ir_compare(b, IR_PREDICATE_EQ, atomic->results[0], ir_constant_int(b, type, s->count - 1));
+    return ir_compare(b, IR_PREDICATE_EQ, atomic->results[0],
+                      ir_constant_int(b, type, PLANTED(split_first_goes_on) ? 0 : s->count - 1));
 }
 
 /* Adds the parts, in their order, at the builder's point; the loop that does it. */
