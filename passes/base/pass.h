@@ -2,6 +2,7 @@
 #ifndef TILECC_PASS_H
 #define TILECC_PASS_H
 #include "base/base.h"
+#include "base/cache.h"
 #include "ir/ir.h"
 
 struct target_row;  /* targets/target.h: facts only */
@@ -32,6 +33,7 @@ struct pass_context {
     const struct ranges *ranges; /* of the function as the pass finds it, if passes.def says that it needs them */
     struct asked_plans *asked;   /* plans that the command asks for, or NULL */
     const struct ir_function *reference; /* the function in front of the passes that schedule it, or NULL */
+    struct cache *cache;                 /* of what was computed before, or NULL */
     struct idle_knobs *idle;             /* where pass_idle_knob notes what it is told, or NULL */
     /* the std library's body of a math function, or NULL: for expand_math (front_math_function behind it) */
     struct ir_function *(*math_function)(void *context, struct ir_module *module, enum ir_math function,

@@ -190,7 +190,32 @@ static void run_scenario(struct check *check, const struct check_scenario *scena
     arena_destroy(fresh.arena);
 }
 
-bool pass_check_machine(struct ir_function *function, struct pass_context *context)
+/* All that the answer depends on. */
+static void put_key(const struct ir_function *function, const struct pass_context *context, struct buffer *key)
+{
+    struct buffer text = {0};
+    cache_put_kind(context->cache, key, "checked code of a GPU");
+    buffer_printf(key, "%s\n", context->target ? context->target->name : "");
+    ir_print_function(&text, function, false);
+    if (context->reference)
+        ir_print_function(&text, context->reference, false);
+    cache_put_digest(key, "code", text.data, text.size);
+    buffer_free(&text);
+}
+
+/* Whether the same was found right before. */
+static bool was_right(const struct ir_function *function, const struct pass_context *context, struct buffer *key)
+{
+    struct buffer nothing = {0};
+    if (!context->cache)
+        return false;
+    put_key(function, context, key);
+    bool found = cache_find(context->cache, key, &nothing);
+    buffer_free(&nothing);
+    return found;
+}
+
+static void check_function(struct ir_function *function, struct pass_context *context, struct buffer *key)
 {
     struct check check = {.function = function, .context = context, .arena = context->arena};
     struct survey survey = {.check = &check};
@@ -209,5 +234,15 @@ bool pass_check_machine(struct ir_function *function, struct pass_context *conte
         check_named_barriers(&check);
     if (!check.found && context->reference)
         check_compare_values(&check, context->reference);
+    if (!check.found && context->cache)
+        cache_keep(context->cache, key, "", 0);
+}
+
+bool pass_check_machine(struct ir_function *function, struct pass_context *context)
+{
+    struct buffer key = {0};
+    if (!was_right(function, context, &key))
+        check_function(function, context, &key);
+    buffer_free(&key);
     return false;
 }

@@ -167,6 +167,7 @@ bool lower_function(struct compilation *compilation, struct ir_function *functio
                                    .remarks = options->remarks,
                                    .instance = instance,
                                    .asked = &compilation->plans,
+                                   .cache = compilation->target.cache,
                                    .idle = idle,
                                    .math_function = math_function,
                                    .math_context = &compilation->front};
