@@ -127,6 +127,7 @@ static const struct ir_operation *find_effect(const struct split *s, const struc
 struct chain {
     bool *has;
     const struct ir_block *body;
+    int index; /* of the variable */
 };
 
 static bool follow(struct chain *chain, struct ir_value *value);
@@ -144,7 +145,7 @@ static bool follow_use(struct chain *chain, const struct ir_use *use)
                follow(chain, op->results[use->index - 3]);
     case OP_YIELD:
         if (op->block == chain->body)
-            return true;
+            return use->index == chain->index;
         return (parent->opcode == OP_IF || parent->opcode == OP_FOR) && follow(chain, parent->results[use->index]);
     default: return false;
     }
@@ -161,27 +162,53 @@ static bool follow(struct chain *chain, struct ir_value *value)
     return true;
 }
 
-/* Where branches or turns inside meet, each hands on the sum, and none something else. */
-static bool all_yield(const struct chain *chain, const struct ir_block *block)
+/* Whether each result that is the sum so far is it whichever way it came: from each branch, or in front of a loop and from
+ * each of its turns. */
+static bool hands_on(const struct chain *chain, const struct ir_operation *op)
 {
-    for (const struct ir_operation *op = block->first; op; op = op->next)
-        for (int r = 0; r < op->region_count; r++) {
-            const struct ir_operation *yield = ir_terminator(op->regions[r]);
-            for (int i = 0; yield && yield->opcode == OP_YIELD && i < op->result_count; i++)
-                if (chain->has[op->results[i]->id] && !chain->has[yield->operands[i]->id])
-                    return false;
-            if (!all_yield(chain, op->regions[r]))
+    for (int i = 0; i < op->result_count; i++) {
+        if (!chain->has[op->results[i]->id])
+            continue;
+        if (op->opcode == OP_FOR && !chain->has[op->operands[3 + i]->id])
+            return false;
+        for (int r = 0; r < op->region_count; r++)
+            if (!chain->has[ir_terminator(op->regions[r])->operands[i]->id])
                 return false;
-        }
+    }
     return true;
+}
+
+/* Whether the sum so far comes once into what is made of it: `v += v + x` doubles it. */
+static bool comes_once(const struct chain *chain, const struct ir_block *block)
+{
+    for (const struct ir_operation *op = block->first; op; op = op->next) {
+        if (op->opcode == OP_ADD && chain->has[op->operands[0]->id] && chain->has[op->operands[1]->id])
+            return false;
+        if (op->region_count && !hands_on(chain, op))
+            return false;
+        for (int r = 0; r < op->region_count; r++)
+            if (!comes_once(chain, op->regions[r]))
+                return false;
+    }
+    return true;
+}
+
+/* Whether the value is a constant zero, or a tile made of it. */
+static bool is_zero(const struct ir_value *value)
+{
+    const struct ir_operation *op = value->definition;
+    uint64_t bits;
+    while (op && (op->opcode == OP_SPLAT || op->opcode == OP_CAST || op->opcode == OP_RESHAPE))
+        op = op->operands[0]->definition;
+    return op && ir_constant_of(op->results[0], &bits) && bits == 0;
 }
 
 static bool is_sum(const struct split *s, int index)
 {
     const struct ir_block *body = s->loop->regions[0];
-    struct chain chain = {ARENA_ARRAY(s->e->arena, bool, s->e->function->next_value_id), body};
+    struct chain chain = {ARENA_ARRAY(s->e->arena, bool, s->e->function->next_value_id), body, index};
     return follow(&chain, body->arguments.data[1 + index]) && chain.has[ir_terminator(body)->operands[index]->id] &&
-           all_yield(&chain, body);
+           comes_once(&chain, body);
 }
 
 static struct ir_operation *find_loop(const struct split *s, const struct ast_statement *statement)
@@ -212,6 +239,8 @@ static bool can_split(struct split *s)
     for (int i = 0; i < s->loop->result_count; i++)
         if (!is_sum(s, i))
             return refuse(s, s->loop->at, "a variable of the loop is not only added to");
+        else if (!is_zero(s->loop->operands[3 + i]))
+            return refuse(s, s->loop->at, "a variable that is added to does not start at zero");
     return true;
 }
 
@@ -337,7 +366,7 @@ static void divide_range(struct split *s)
     bool down = ir_constant_integer(step, &number) && number < 0;
     struct ir_value *one = index_number(s, 1), *n = index_number(s, s->count);
     struct ir_value *span = down ? ir_binary(b, OP_SUB, lower, upper) : ir_binary(b, OP_SUB, upper, lower);
-    struct ir_value *length = down ? index_number(s, -number) : step;
+    struct ir_value *length = down ? index_number(s, -number) : ir_binary(b, OP_MAX, step, one); /* 0: empty */
     span = ir_binary(b, OP_MAX, span, index_number(s, 0));
     struct ir_value *turns = ir_binary(b, OP_DIV, ir_binary(b, OP_ADD, span, ir_binary(b, OP_SUB, length, one)),
                                        length);
