@@ -219,7 +219,7 @@ static void begin_call(struct tile_rt_call *call, const struct tile_rt_kernel *k
     call->workspace_bytes = 0;
     call->device = -1;
     call->options = NULL;
-    call->take_empty = call->met_empty = 0;
+    call->take_empty = call->met_empty = call->this_thread = 0;
     call->refused = NULL;
     call->refusal = NULL;
     call->slots = NULL;
@@ -333,7 +333,7 @@ TILE_RT_ENTRY int tile_rt_launch_variant(const struct tile_rt_kernel *kernel, st
 /* Options of a caller that may know more or fewer members than this run time: what is not known here must be 0. */
 static int check_options(const struct tile_rt_kernel *kernel, const struct tile_launch_options *options)
 {
-    const uint32_t known = TILE_LAUNCH_OVERLAP | TILE_LAUNCH_VARIANT;
+    const uint32_t known = TILE_LAUNCH_OVERLAP | TILE_LAUNCH_VARIANT | TILE_LAUNCH_THIS_THREAD;
     const unsigned char *bytes = (const unsigned char *)options;
     size_t i;
     if (options->size == 0 && (options->flags != 0 || options->priority != 0 || options->variant != 0))
@@ -365,8 +365,9 @@ TILE_RT_ENTRY int tile_rt_launch_ex(const struct tile_rt_kernel *kernel, struct 
     if (status != TILE_OK)
         return status;
     begin_call(&call, kernel, arguments);
-    if (options != NULL && ((flags & ~(uint32_t)TILE_LAUNCH_VARIANT) != 0 || options->priority != 0))
+    if (options != NULL && ((flags & TILE_LAUNCH_OVERLAP) != 0 || options->priority != 0))
         call.options = options;
+    call.this_thread = (flags & TILE_LAUNCH_THIS_THREAD) != 0;
     if ((flags & TILE_LAUNCH_VARIANT) == 0)
         status = prepare(&call, stream);
     else if ((status = check(&call, stream)) == TILE_OK)

@@ -86,7 +86,9 @@ enum tile_launch_flags {
     /* It may begin before the kernel in front of it in the stream has ended, whose results it waits for: only the
      * launch itself overlaps. */
     TILE_LAUNCH_OVERLAP = 1,
-    TILE_LAUNCH_VARIANT = 2 /* the instance of the number `variant` and no other, as _variant() runs it */
+    TILE_LAUNCH_VARIANT = 2, /* the instance of the number `variant` and no other, as _variant() runs it */
+    /* With TILE_CPU: all of it on the calling thread. */
+    TILE_LAUNCH_THIS_THREAD = 4
 };
 
 const char *tile_strerror(int status); /* one line for a status; never NULL */
@@ -97,6 +99,12 @@ int tile_last_cuda_error(void);        /* the CUresult behind it, 0 if none */
 int tile_set_workspace(struct CUstream_st *stream, void *pointer, size_t bytes);
 /* What is allocated there, for pointers that kernels compiled with --checks take; 0 bytes: nothing any more. */
 int tile_set_allocation(const void *pointer, size_t bytes);
+/* Threads of the program in place of the run time's: from now on launches with TILE_CPU call run(context, count, piece,
+ * data), which calls piece(data, index) once for each index from 0 to count - 1, on any threads, in any order, and
+ * returns when all of them have returned.  NULL and NULL: the run time's own threads again. */
+typedef void tile_piece(void *data, int64_t index);
+typedef void tile_parallel_for(void *context, int64_t count, tile_piece *piece, void *data);
+void tile_set_parallel_for(tile_parallel_for *run, void *context);
 #endif /* TILE_SHARED_DECLARATIONS */
 
 /* ---- element types that C has not: their bits, and conversions.  Printed into headers of kernels that use them. - */

@@ -69,6 +69,7 @@ struct tile_rt_call {
     size_t workspace_bytes;            /* of the kernel's scratch, whose slots tell each view's place in it */
     int take_empty;                    /* maps of views without elements may be made */
     int met_empty;                     /* a variant was passed over for the sake of such a view */
+    int this_thread;                   /* with TILE_CPU: no other thread takes part */
     const struct tile_rt_map *refused; /* the last map that could not be made, and why; NULL: none */
     const char *refusal;
     uint64_t *slots; /* and behind them the grid and the first program; NULL before tile_rt_check_arguments */

@@ -18,7 +18,12 @@
  * done by the caller alone.  How long a kernel's program takes is remembered from call to call; the first call times
  * one program.  Workers wait a while before they sleep: kernels come one after the other.
  *
- * A child of fork() has none of the threads: it begins a new pool and leaves the old one's memory alone. */
+ * A program that has threads of its own lends them by tile_set_parallel_for(): no worker is started then, and callers do
+ * not meet.  The pieces of a job draw chunks from one counter, so that a piece that comes late finds nothing to do and
+ * one thread that runs them one after the other does no more than it would do alone.
+ *
+ * A child of fork() has none of the threads: it begins a new pool, leaves the old one's memory alone, and forgets what
+ * the program had lent. */
 #include "tile_rt_internal.h"
 #include <pthread.h>
 #include <sched.h>
@@ -92,17 +97,20 @@ struct pool {
     int64_t last_end, done_alone; /* nanoseconds: the clock after the last job; work done because all slept */
 };
 
-/* The one table: the pool of this process. */
+/* The one table: the pool of this process, and what the program runs pieces by instead of it (NULL: nothing). */
 static struct {
     pthread_mutex_t lock;
     struct pool *pool;
-} pools = {PTHREAD_MUTEX_INITIALIZER, NULL};
+    tile_parallel_for *parallel_for;
+    void *context;
+} pools = {PTHREAD_MUTEX_INITIALIZER, NULL, NULL, NULL};
 
 void tile_rt_pool_after_fork(void)
 {
     static const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
     memcpy(&pools.lock, &fresh, sizeof fresh); /* a thread that is not here may have held it */
     pools.pool = NULL;
+    pools.parallel_for = NULL;
 }
 
 static void relax(void)
@@ -629,9 +637,105 @@ static int run_job(struct pool *pool, const struct tile_rt_call *call, int64_t g
     return TILE_OK;
 }
 
+/* ---- threads of the program ------------------------------------------------------------------------------------- */
+
+/* A job whose pieces the program runs.  It lives on the stack of the launch. */
+struct lent_job {
+    tile_rt_function *function;
+    const uint64_t *slots;
+    int64_t next, programs, chunk;
+    char *scratch; /* of all pieces */
+    size_t scratch_step;
+};
+
+static void run_piece(void *data, int64_t index)
+{
+    struct lent_job *job = data;
+    void *scratch = job->scratch != NULL ? job->scratch + (size_t)index * job->scratch_step : NULL;
+    float_state before = float_begin();
+    while (__atomic_load_n(&job->next, __ATOMIC_RELAXED) < job->programs) {
+        int64_t begin = __atomic_fetch_add(&job->next, job->chunk, __ATOMIC_RELAXED), end;
+        if (begin >= job->programs)
+            break;
+        end = begin < job->programs - job->chunk ? begin + job->chunk : job->programs;
+        job->function(job->slots, begin, end, scratch);
+    }
+    float_end(before);
+}
+
+TILE_RT_PUBLIC void tile_set_parallel_for(tile_parallel_for *run, void *context)
+{
+    tile_rt_settings(); /* which also watches for forks */
+    pthread_mutex_lock(&pools.lock);
+    pools.context = context;
+    __atomic_store_n(&pools.parallel_for, run, __ATOMIC_RELAXED);
+    pthread_mutex_unlock(&pools.lock);
+}
+
+/* What the program has set, together with its context; NULL: nothing. */
+static tile_parallel_for *lent_threads(void **context)
+{
+    tile_parallel_for *run;
+    if (__atomic_load_n(&pools.parallel_for, __ATOMIC_RELAXED) == NULL)
+        return NULL;
+    pthread_mutex_lock(&pools.lock);
+    run = pools.parallel_for;
+    *context = pools.context;
+    pthread_mutex_unlock(&pools.lock);
+    return run;
+}
+
+/* In the program's own state of floating point, but for the pieces. */
+static int run_lent(const struct tile_rt_call *call, int64_t pieces, int64_t grain, tile_parallel_for *run,
+                    void *context)
+{
+    const struct tile_rt_variant *variant = call->variant;
+    int64_t size = call->kernel->ordered ? grain : (call->programs / pieces + 3) / 4;
+    struct lent_job job;
+    void *scratch = NULL;
+    size_t room = 0;
+    job.scratch_step = ((size_t)variant->scratch_bytes + 63) / 64 * 64;
+    if (job.scratch_step > SIZE_MAX / 2 / (size_t)pieces ||
+        !scratch_grow(&scratch, &room, (size_t)pieces * job.scratch_step))
+        return tile_rt_fail(TILE_ERR_OOM, "%s: no memory for %lld times %lld bytes of scratch", call->kernel->name,
+                            (long long)pieces, (long long)variant->scratch_bytes);
+    job.function = variant->function;
+    job.slots = call->slots;
+    job.next = 0;
+    job.programs = call->programs;
+    job.chunk = size > grain ? size : grain;
+    job.scratch = scratch;
+    run(context, pieces, run_piece, &job);
+    run_piece(&job, 0); /* what it may have left out */
+    free(scratch);
+    return TILE_OK;
+}
+
+/* 1 where the threads of the program would be of no use. */
+static int64_t count_pieces(const struct pool *pool, const struct tile_rt_call *call, int64_t grain)
+{
+    int64_t most = call->programs / grain + (call->programs % grain != 0);
+    int64_t threads = __atomic_load_n(&pool->threads, __ATOMIC_RELAXED);
+    if (call->kernel->ordered && pool->crowded)
+        return 1;
+    return most < threads ? most : threads;
+}
+
+static int run_in_pool(struct pool *pool, const struct tile_rt_call *call, int64_t grain)
+{
+    int status;
+    if (pthread_mutex_trylock(&pool->owner) != 0)
+        return run_alone(call);
+    status = run_job(pool, call, grain);
+    pthread_mutex_unlock(&pool->owner);
+    return status;
+}
+
 int tile_rt_cpu_launch(struct tile_rt_call *call)
 {
-    int64_t grain = call->variant->grain > 0 ? call->variant->grain : 1;
+    int64_t grain = call->variant->grain > 0 ? call->variant->grain : 1, pieces;
+    tile_parallel_for *run = NULL;
+    void *context = NULL;
     struct pool *pool;
     int status = find_pool(&pool);
     float_state before;
@@ -639,13 +743,13 @@ int tile_rt_cpu_launch(struct tile_rt_call *call)
         return status;
     tile_rt_say("%s: %lld programs of variant %u on %s", call->kernel->name, (long long)call->programs,
                 (unsigned)call->variant_index, call->target->name);
+    if (!call->this_thread)
+        run = lent_threads(&context);
+    pieces = run != NULL ? count_pieces(pool, call, grain) : 1;
+    if (pieces > 1)
+        return run_lent(call, pieces, grain, run, context);
     before = float_begin();
-    if (pthread_mutex_trylock(&pool->owner) == 0) {
-        status = run_job(pool, call, grain);
-        pthread_mutex_unlock(&pool->owner);
-    } else {
-        status = run_alone(call);
-    }
+    status = call->this_thread || run != NULL ? run_alone(call) : run_in_pool(pool, call, grain);
     float_end(before);
     return status;
 }

@@ -72,7 +72,7 @@ cases() { # group
         nm -D --defined-only "libtilert-$compiler.so" | sed 's/.* //; s/@.*//' | sort >symbols
         printf '%s\n' tile_last_cuda_error tile_last_error tile_rt_launch tile_rt_launch_ex \
             tile_rt_launch_variant tile_rt_load tile_rt_query tile_rt_unload \
-            tile_rt_workspace tile_set_allocation tile_set_workspace tile_strerror | diff - symbols
+            tile_rt_workspace tile_set_allocation tile_set_parallel_for tile_set_workspace tile_strerror | diff - symbols
         [ -z "$(nm --defined-only -D "libtilert-$compiler.so" | grep ' [BDC] ')" ]
         [ -z "$(readelf -SW "libtilert-$compiler.so" | grep -E 'tile_rt.*init_array')" ]
     done

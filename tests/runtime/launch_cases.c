@@ -216,8 +216,8 @@ static void options_wrong(void)
     options.size = 4;
     EXPECT_STATUS(with(TILE_CPU, 0, &options), TILE_ERR_ARG, "is 4, less than the least, 16");
     options = sized();
-    options.flags = 4;
-    EXPECT_STATUS(with(TILE_CPU, 0, &options), TILE_ERR_ARG, "flags 0x4; this run time knows 0x3");
+    options.flags = 8;
+    EXPECT_STATUS(with(TILE_CPU, 0, &options), TILE_ERR_ARG, "flags 0x8; this run time knows 0x7");
     options = sized();
     options.variant = 1;
     EXPECT_STATUS(with(TILE_CPU, 0, &options), TILE_ERR_ARG, "variant 1 without TILE_LAUNCH_VARIANT");
@@ -233,6 +233,18 @@ static void options_on_processor(void)
     data[1][3] = 1.0f;
     EXPECT_STATUS(with(TILE_CPU, 0, &options), TILE_OK, "");
     EXPECT(data[1][3] == 5.0f);
+    options.flags |= TILE_LAUNCH_THIS_THREAD;
+    EXPECT_STATUS(with(TILE_CPU, 0, &options), TILE_OK, "");
+    EXPECT(data[1][3] == 9.0f);
+}
+/* A device has no threads of the caller's: as without, and no call that an old driver lacks. */
+static void options_this_thread(void)
+{
+    struct tile_launch_options options = sized();
+    open_fake();
+    options.flags = TILE_LAUNCH_THIS_THREAD;
+    EXPECT_STATUS(with(cu(&stream1), 0, &options), TILE_OK, "");
+    EXPECT(cuda->launches == 1);
 }
 static void options_refused(void)
 {
@@ -435,7 +447,7 @@ int main(int count, char **arguments)
         CASE(profile),
         CASE(profile_threads),
     };
-    static const struct test_case old[] = {CASE(variant_checks), CASE(old_options)};
+    static const struct test_case old[] = {CASE(variant_checks), CASE(old_options), CASE(options_this_thread)};
     const char *group = count > 1 ? arguments[1] : "", *only = count > 2 ? arguments[2] : NULL;
     if (strcmp(group, "none") == 0)
         return run_cases(none, (int)(sizeof none / sizeof none[0]), only);

@@ -15,7 +15,8 @@ setup() { cd "$SRCDIR"; }
 }
 
 @test "functions" {
-    for name in tile_strerror tile_last_error tile_last_cuda_error tile_set_workspace tile_set_allocation; do
+    for name in tile_strerror tile_last_error tile_last_cuda_error tile_set_workspace tile_set_allocation \
+        tile_set_parallel_for; do
         grep -q "$name" man/tilert.7
         grep -q "$name(" runtime-stub/tile_rt.h
     done
