@@ -193,6 +193,14 @@ static int compare_use(const void *a, const void *b)
     return x->used.tv_nsec < y->used.tv_nsec ? -1 : x->used.tv_nsec > y->used.tv_nsec;
 }
 
+/* Names that we give.  The folder may be any that a user named, with files in it that are none of ours. */
+static bool is_entry(const char *name)
+{
+    return strspn(name, "0123456789abcdef") == strlen(name) && strlen(name) == NAME_SIZE - 1;
+}
+
+static bool is_fresh(const char *name) { return strncmp(name, "new-", 4) == 0 && strlen(name) == 4 + 6; }
+
 /* Others may do the same: a file that is gone is as good as removed. */
 static void trim_folder(const struct cache *cache, int folder)
 {
@@ -205,10 +213,10 @@ static void trim_folder(const struct cache *cache, int folder)
         return;
     for (struct dirent *next; (next = readdir(list)) != NULL;) {
         const char *name = arena_printf(cache->arena, "%s/%s", within, next->d_name);
-        if (lstat(name, &status) != 0 || !S_ISREG(status.st_mode))
+        if (lstat(name, &status) != 0 || !S_ISREG(status.st_mode) || status.st_uid != geteuid())
             continue;
-        if (strncmp(next->d_name, "new-", 4) == 0) {
-            if (time(NULL) - status.st_mtim.tv_sec > STALE_SECONDS)
+        if (!is_entry(next->d_name)) {
+            if (is_fresh(next->d_name) && time(NULL) - status.st_mtim.tv_sec > STALE_SECONDS)
                 unlink(name);
             continue;
         }
@@ -248,6 +256,15 @@ static bool make_folder(struct arena *arena, const char *folder)
             *at = '/';
         }
     return mkdir(path, 0700) == 0 || errno == EEXIST;
+}
+
+/* In another's folder the other says what our files are called; and root, in the folder of whom it stands in for, would
+ * leave folders there that this user cannot write. */
+static bool is_own_folder(const char *folder)
+{
+    struct stat status;
+    return stat(folder, &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == geteuid() &&
+           access(folder, W_OK | X_OK) == 0;
 }
 
 /* ---- what goes into keys ---- */
@@ -291,7 +308,7 @@ struct cache *cache_open(struct arena *arena, const char *folder, int64_t limit)
     struct buffer program = {0};
     bool known = dl_iterate_phdr(put_object, &program) == 0;
     struct cache *cache = NULL;
-    if (known && folder[0] == '/' && make_folder(arena, folder) && access(folder, W_OK | X_OK) == 0) {
+    if (known && folder[0] == '/' && make_folder(arena, folder) && is_own_folder(folder)) {
         cache = ARENA_NEW(arena, struct cache);
         *cache = (struct cache){.arena = arena, .folder = arena_string(arena, folder), .limit = limit};
         cache->program = arena_substring(arena, program.data, program.size);

@@ -190,7 +190,7 @@ static void test_trim(struct arena *arena, const char *folder)
     for (int i = 0; i < 20; i++)
         CHECK(is_there(small, i, SIZE));
     struct cache *none = cache_open(arena, folder, 0);
-    for (int i = COUNT; i < 2 * COUNT; i++)
+    for (int i = COUNT; i < 10 * COUNT; i++) /* so many that each of the folders is asked, whatever the digests are */
         CHECK(!is_there(none, i, SIZE));
     cache_trim(none);
     CHECK(each_file(arena, folder, NULL) == 0);
@@ -203,7 +203,7 @@ static void test_leftovers(struct arena *arena, const char *folder)
     for (int i = 0; i < 16; i++) {
         mkdir(arena_printf(arena, "%s/%x", folder, i), 0700);
         for (int k = 0; k < 2; k++) {
-            const char *name = arena_printf(arena, "%s/%x/new-%d", folder, i, k);
+            const char *name = arena_printf(arena, "%s/%x/new-aBc12%d", folder, i, k);
             close(open(name, O_WRONLY | O_CREAT, 0600));
             if (k)
                 make_old(name);
@@ -214,6 +214,33 @@ static void test_leftovers(struct arena *arena, const char *folder)
     cache_trim(cache);
     CHECK(each_file(arena, folder, NULL) == 16);
     each_file(arena, folder, remove_name);
+}
+
+/* A folder that holds other things, too: a program's own folder `a`, another user's file. */
+static void test_foreign(struct arena *arena, const char *folder)
+{
+    static const char *const names[] = {"main.c", "new-results", "0123", "new-aBc123.txt"};
+    for (int i = 0; i < 16; i++) {
+        mkdir(arena_printf(arena, "%s/%x", folder, i), 0700);
+        for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+            const char *name = arena_printf(arena, "%s/%x/%s", folder, i, names[k]);
+            close(open(name, O_WRONLY | O_CREAT, 0600));
+            CHECK(truncate(name, 1000) == 0);
+            make_old(name);
+        }
+    }
+    struct cache *none = cache_open(arena, folder, 0);
+    for (int i = 0; i < 200; i++) {
+        CHECK(!is_there(none, i, 100));
+        keep(none, i, 100);
+    }
+    cache_trim(none);
+    CHECK(each_file(arena, folder, NULL) == 16 * (int)(sizeof names / sizeof *names));
+    each_file(arena, folder, remove_name);
+    if (geteuid() == 0) {
+        CHECK(chown(folder, 1, 1) == 0 && !cache_open(arena, folder, 1 << 20));
+        CHECK(chown(folder, 0, 0) == 0);
+    }
 }
 
 static void test_nowhere(struct arena *arena, const char *folder)
@@ -250,6 +277,7 @@ int main(void)
     test_damage(arena, folder);
     test_trim(arena, folder);
     test_leftovers(arena, folder);
+    test_foreign(arena, folder);
     test_nowhere(arena, folder);
     arena_destroy(arena);
     return failures != 0;
