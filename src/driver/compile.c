@@ -227,7 +227,10 @@ static void add_depfile(struct compilation *compilation)
         vector_push(compilation->arena, &targets, depfile_quote_target(compilation->arena, name));
     }
     if (!targets.count) { /* -fsyntax-only makes nothing: what would be made otherwise */
-        const char *output = options->output ? options->output : emit_name(compilation, emit_suffix(options->emit));
+        const char *output = options->output && !options->dependencies_only
+                                 ? options->output
+                                 : arena_printf(compilation->arena, "%s%s", compilation->stem,
+                                                emit_suffix(options->emit));
         vector_push(compilation->arena, &targets, depfile_quote_target(compilation->arena, output));
     }
     vector_push(compilation->arena, &inputs,
@@ -240,7 +243,10 @@ static void add_depfile(struct compilation *compilation)
     struct depfile depfile = {targets.count, targets.data, inputs.count, inputs.data, options->dependency_phony};
     struct buffer text = {0};
     depfile_print(&text, compilation->arena, &depfile);
-    const char *name = options->dependency_file ? options->dependency_file : emit_name(compilation, ".d");
+    const char *name = options->dependency_file      ? options->dependency_file
+                       : !options->dependencies_only ? emit_name(compilation, ".d")
+                       : options->output             ? options->output
+                                                     : "-";
     emit_add(compilation, name, text.data, text.size);
     buffer_free(&text);
 }
@@ -291,7 +297,8 @@ static bool compile_steps(struct compilation *compilation)
     lint_module(compilation);
     if (compilation->diagnostics->errors) /* -Werror */
         return false;
-    if (options->syntax_only && names_gpu(options) && (!lower_module(compilation) || compilation->diagnostics->errors))
+    if (options->syntax_only && !options->dependencies_only && names_gpu(options) &&
+        (!lower_module(compilation) || compilation->diagnostics->errors))
         return false;
     if (options->syntax_only)
         return !options->dependencies || write_outputs(compilation);

@@ -96,8 +96,21 @@ static int find_option(const char *argument, const char **value)
     return best;
 }
 
+/* Options of nvcc that stand for something here. */
+static const struct {
+    const char *spelling, *here;
+} foreign_options[] = {
+    {"-maxrregcount", "-Xptxas=--maxrregcount=N is it, and `maxnreg` in tune() bounds the registers of one kernel"},
+    {"--maxrregcount", "-Xptxas=--maxrregcount=N is it, and `maxnreg` in tune() bounds the registers of one kernel"},
+};
+
 static bool unknown_option(struct options *options, const char *argument)
 {
+    for (size_t i = 0; i < sizeof foreign_options / sizeof *foreign_options; i++)
+        if (starts_with(argument, foreign_options[i].spelling)) {
+            driver_error(options, "unknown option '%s'; %s", argument, foreign_options[i].here);
+            return false;
+        }
     const char *spellings[OPTION_COUNT];
     for (int i = 0; i < OPTION_COUNT; i++)
         spellings[i] = option_info[i].spelling;
@@ -426,7 +439,10 @@ static bool apply(struct options *o, enum option_id id, const char *value)
         o->remark_pattern = value;
         return true;
     case OPTION_RESOURCE_USAGE: o->resource_usage = true; return true;
+    case OPTION_DEPENDENCIES_USER:
     case OPTION_DEPENDENCIES: o->dependencies = true; return true;
+    case OPTION_DEPENDENCIES_ONLY_USER:
+    case OPTION_DEPENDENCIES_ONLY: o->dependencies = o->dependencies_only = true; return true;
     case OPTION_DEPENDENCY_FILE: o->dependency_file = value; return true;
     case OPTION_DEPENDENCY_TARGET: vector_push(o->arena, &o->dependency_targets, value); return true;
     case OPTION_DEPENDENCY_QUOTED:
@@ -492,12 +508,16 @@ static bool fits_together(const struct options *options)
             emit_words[options->emit], name);
     } else if (!options->dependencies &&
                (options->dependency_file || options->dependency_phony || options->dependency_targets.count))
-        driver_error(options, "%s needs -MD",
+        driver_error(options, "%s needs -MD or -M",
                      options->dependency_file    ? "-MF"
                      : options->dependency_phony ? "-MP"
                                                  : "-MT");
     else if (options->output && options->files.count > 1)
         driver_error(options, "-o cannot be given with more than one file");
+    else if (options->dependencies_only && options->output && options->dependency_file)
+        driver_error(options, "-M writes one file, of -o or of -MF");
+    else if (options->dependencies_only && (options->interpret || options->emit == EMIT_RUNTIME))
+        driver_error(options, "-M makes nothing, and so goes with no test, --interpret and --emit-runtime");
     else if (options->dependency_file && options->files.count > 1)
         driver_error(options, "-MF cannot be given with more than one file");
     else
@@ -539,5 +559,7 @@ bool options_parse(struct options *options, int count, const char *const *argume
         else if (!parse_argument(options, &list, &i))
             return false;
     }
+    if (options->dependencies_only)
+        options->syntax_only = options->no_warnings = true;
     return fits_together(options);
 }

@@ -82,7 +82,7 @@ struct options {
     VECTOR(const char *) prefix_map;
     bool verbose, dry_run, save_temps, time_report, resource_usage, remarks;
     const char *remark_pattern;
-    bool dependencies, dependency_phony;
+    bool dependencies, dependencies_only, dependency_phony; /* only: implies syntax_only and no_warnings */
     const char *dependency_file;
     VECTOR(const char *) dependency_targets; /* as they go into the file */
     VECTOR(const char *) warnings;           /* "name", "no-name", "error=name", "all", in order */

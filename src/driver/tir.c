@@ -53,6 +53,10 @@ enum exit_code compile_tir(struct compilation *compilation)
                      "a .tir file gives tile IR (-o NAME.tir, or --emit=tir); code is made from .tile files");
         return EXIT_USAGE;
     }
+    if (options->dependencies_only) {
+        driver_error(options, "-M lists what a .tile file imports; a .tir file imports nothing");
+        return EXIT_USAGE;
+    }
     struct ir_module *module = ir_parse_module(compilation->context, compilation->arena, compilation->diagnostics,
                                                compilation->source);
     bool ok = module && !compilation->diagnostics->errors && ir_verify_module(module, compilation->diagnostics);

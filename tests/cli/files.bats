@@ -324,6 +324,29 @@ END
     grep -q '^what:' other.d
 }
 
+@test "dependencies alone, as of other compilers" {
+    rm -f k.o k.h k.d
+    for option in -M -MM; do
+        [ "$("$TILECC" -arch=cpu,sm_80 $option k.tile)" = "$(printf 'k.o: \\\n  k.tile')" ]
+        expect 0 tilecc -arch=cpu $option -o written k.tile
+        [ "$(cat written)" = "$(printf 'k.o: \\\n  k.tile')" ]
+        expect 0 tilecc -arch=cpu -c $option -MF filed -MT what k.tile
+        [ "$(cat filed)" = "$(printf 'what: \\\n  k.tile')" ]
+        expect 2 tilecc $option -MF a -o b k.tile
+        contains 'one file'
+        expect 2 tilecc $option --interpret k.tile
+        contains 'makes nothing'
+    done
+    [ ! -e k.o ] && [ ! -e k.h ] && [ ! -e k.d ]
+    expect 0 tilecc -arch=cpu -MMD k.tile
+    [ "$(cat k.d)" = "$(printf 'k.o k.h: \\\n  k.tile')" ] && [ -s k.o ]
+    echo 'import "none.tile";' >i.tile
+    expect 3 tilecc -M i.tile
+    tilecc --emit=tir -o k.tir k.tile
+    expect 2 tilecc -M k.tir
+    contains 'imports nothing'
+}
+
 @test "the report of times tells tilecc, LLVM and ptxas apart" {
     part() { awk -v part="$1" -F: '/^processor time/ { sub(/^ */, "", $2); if (index($2, part) == 1) { sub(/ ms$/, "", $2); sub(/.* /, "", $2); print $2 } }' times; }
     tilecc -arch=cpu,sm_80 --time-report -o k.o k.tile 2>times

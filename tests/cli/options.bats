@@ -46,6 +46,9 @@ TIME_REPORT|--time-report|tilecc -arch=cpu OPT k.tile
 REMARKS|-Rpass|tilecc -arch=cpu --emit=tir --print-after=cse OPT "$SRCDIR/examples/attention.tile" --spec 'attention<f16>[D=64,CAUSAL=true]' -o -
 RESOURCE_USAGE|--resource-usage|tilecc -arch=cpu OPT k.tile
 DEPENDENCIES|-MD|tilecc -arch=cpu OPT k.tile; ls
+DEPENDENCIES_USER|-MMD|tilecc -arch=cpu OPT k.tile; ls
+DEPENDENCIES_ONLY|-M|tilecc -arch=cpu OPT k.tile; ls
+DEPENDENCIES_ONLY_USER|-MM|tilecc -arch=cpu OPT k.tile; ls
 DEPENDENCY_FILE|-MF other.d|tilecc -arch=cpu -MD OPT k.tile; ls
 DEPENDENCY_TARGET|-MT other|tilecc -arch=cpu -MD OPT k.tile; cat k.d
 DEPENDENCY_QUOTED|-MQ a$b|tilecc -arch=cpu -MD OPT k.tile; cat k.d

@@ -210,6 +210,8 @@ load helper
     said 2 'there is no pass' --passes=nothing --emit=tir k.tile
     said 2 'k_axpy: view x is NULL' --interpret='k_axpy(2, none, [4])' k.tile
     said 2 'needs -MD' -MP k.tile
+    said 2 '-Xptxas=--maxrregcount=N is it' -maxrregcount=32 k.tile
+    said 2 '-Xptxas=--maxrregcount=N is it' --maxrregcount 32 k.tile
     said 3 "cannot write 'none/k.o'" -arch=cpu -o none/k.o k.tile
     expect 2 tilecc -fdiagnostics-format=json --nonsense -fdiagnostics-format=text k.tile # the last one counts
     contains "tilecc: error: unknown option"
