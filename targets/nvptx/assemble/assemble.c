@@ -15,6 +15,7 @@
 #include "targets/nvptx/assemble/ptxas.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -66,14 +67,23 @@ struct reply {
     int64_t ptx_size, cubin_size;
 };
 
-static void leave_for_nowhere(void)
+/* False: no folder can be made. */
+static bool leave_for_nowhere(void)
 {
-    char name[] = "/tmp/tilecc-XXXXXX";
-    if (!mkdtemp(name))
-        return;
-    if (chdir(name) != 0)
-        die("cannot enter a directory of our own");
-    rmdir(name);
+    static const char *const places[] = {"/tmp", "/var/tmp", "/dev/shm", "."};
+    bool left = false;
+    for (size_t i = 0; i < sizeof places / sizeof *places && !left; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "%s/tilecc-XXXXXX", places[i]);
+        if (!mkdtemp(name))
+            continue;
+        int folder = open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        rmdir(name);
+        left = folder >= 0 && fchdir(folder) == 0;
+        if (folder >= 0)
+            close(folder);
+    }
+    return left;
 }
 
 /* A message that the parent reports: `code source line column text`.  It has the same sources at the same addresses. */
@@ -150,8 +160,10 @@ static int assemble(const struct target_options *options, const struct kernel_va
     struct child_result result = {0};
     struct buffer ptx = {0};
     buffer_append(&ptx, text->ptx, text->size);
-    if (options->line_info)
-        leave_for_nowhere();
+    if (options->line_info && !leave_for_nowhere()) {
+        fprintf(stderr, "it would put the time of the source into its output: no temporary folder can be made");
+        return TOOL_FAILED;
+    }
     struct child_limits limits = {.seconds = tool_seconds(options), .output_bytes = cubin_limit};
     bool good = options->without_ptxas ||
                 ptxas_run(options, &target_rows[variant->target], 32 * variant->function->warps,
