@@ -5,7 +5,9 @@
 #   target_link_libraries(app PRIVATE kernels)
 #
 # makes a static library of the kernels; who links it finds the headers (gemm.h, softmax.h) and the run time.  Without
-# ARCHITECTURES the variable CMAKE_CUDA_ARCHITECTURES counts, and without that the defaults of tilecc.
+# ARCHITECTURES the variable CMAKE_CUDA_ARCHITECTURES counts, and without that, or where it is OFF, the defaults of
+# tilecc.  80 and 80-real are machine code, 80-virtual is PTX, native is the GPUs of this machine, all is what tilecc has.
+# Who compiles for the other processor of x86-64 and AArch64 gets a run time for that.
 
 # Else Ninja looks for another name of the object in the depfile, and compiles anew each time.  A function keeps the
 # policies of the place where it is written.
@@ -15,40 +17,116 @@ endif()
 
 get_filename_component(_tilecc_prefix "${CMAKE_CURRENT_LIST_DIR}/../../.." ABSOLUTE)
 
+# What --host-target calls a processor; "" if tilecc makes no code for it.
+function(_tilecc_host result processor)
+  if(processor MATCHES "^(aarch64|arm64|ARM64)$")
+    set(${result} "aarch64-linux" PARENT_SCOPE)
+  elseif(processor MATCHES "^(x86_64|amd64|AMD64)$")
+    set(${result} "x86_64-linux" PARENT_SCOPE)
+  else()
+    set(${result} "" PARENT_SCOPE)
+  endif()
+endfunction()
+
+function(_tilecc_run_time result)
+  set(${result} "${_tilecc_prefix}/lib/libtilert.a" PARENT_SCOPE)
+  _tilecc_host(here "${CMAKE_HOST_SYSTEM_PROCESSOR}")
+  _tilecc_host(there "${CMAKE_SYSTEM_PROCESSOR}")
+  if(there STREQUAL "" OR there STREQUAL here)
+    return()
+  endif()
+  set(folder "${CMAKE_BINARY_DIR}/tilecc-${there}")
+  file(MAKE_DIRECTORY "${folder}")
+  file(REMOVE "${folder}/libtilert.a")
+  execute_process(COMMAND "${_tilecc_prefix}/bin/tilecc" --emit-runtime "--host-target=${there}" -o "${folder}/tile_rt.o"
+    RESULT_VARIABLE made ERROR_VARIABLE said)
+  if(made EQUAL 0)
+    execute_process(COMMAND "${CMAKE_AR}" rcs "${folder}/libtilert.a" "${folder}/tile_rt.o"
+      RESULT_VARIABLE made ERROR_VARIABLE said)
+  endif()
+  if(NOT made EQUAL 0)
+    message(FATAL_ERROR "tilecc: cannot make the run time for ${there}: ${made} ${said}")
+  endif()
+  set(${result} "${folder}/libtilert.a" PARENT_SCOPE)
+endfunction()
+
 if(NOT TARGET tilecc::tilecc)
   add_executable(tilecc::tilecc IMPORTED)
   set_target_properties(tilecc::tilecc PROPERTIES IMPORTED_LOCATION "${_tilecc_prefix}/bin/tilecc")
   find_package(Threads REQUIRED)
+  _tilecc_run_time(_tilecc_library)
   add_library(tilecc::rt STATIC IMPORTED)
   set_target_properties(tilecc::rt PROPERTIES
-    IMPORTED_LOCATION "${_tilecc_prefix}/lib/libtilert.a"
+    IMPORTED_LOCATION "${_tilecc_library}"
     INTERFACE_INCLUDE_DIRECTORIES "${_tilecc_prefix}/include"
     INTERFACE_LINK_LIBRARIES "Threads::Threads;${CMAKE_DL_LIBS}")
 endif()
 
-# "80;90a-real" to "-arch=cpu,sm_80,sm_90a"; words that are no numbers (all, native, OFF) are left to the default.
-function(_tilecc_architectures result no_cpu)
-  set(names "")
-  if(NOT no_cpu)
-    list(APPEND names cpu)
+# The GPUs that tilecc makes code for: sm_75;sm_80;...
+function(_tilecc_known result)
+  execute_process(COMMAND "${_tilecc_prefix}/bin/tilecc" --print-targets OUTPUT_VARIABLE table)
+  string(REGEX MATCHALL "\nsm_[0-9]+[af]?" names "${table}") # a row begins with its own
+  string(REPLACE "\n" "" names "${names}")
+  set(${result} ${names} PARENT_SCOPE)
+endfunction()
+
+# The GPUs of this machine, each by the code that can use all of it: sm_90a of 9.0.
+function(_tilecc_native result)
+  _tilecc_known(known)
+  execute_process(COMMAND nvidia-smi --query-gpu=compute_cap --format=csv,noheader
+    RESULT_VARIABLE failed OUTPUT_VARIABLE capabilities ERROR_QUIET)
+  string(REGEX MATCHALL "[0-9]+\\.[0-9]" capabilities "${capabilities}")
+  if(failed OR NOT capabilities)
+    message(FATAL_ERROR "tilecc: the architecture is native, and nvidia-smi tells of no GPU here; name architectures, as 80 or 90a")
   endif()
-  set(found FALSE)
-  foreach(item IN LISTS ARGN)
-    if(item MATCHES "^(sm_)?([0-9]+[af]?)(-real|-virtual)?$")
-      list(APPEND names "sm_${CMAKE_MATCH_2}")
-      set(found TRUE)
-    elseif(item STREQUAL "cpu" AND NOT "cpu" IN_LIST names)
-      list(APPEND names cpu)
-      set(found TRUE)
+  set(names "")
+  foreach(capability IN LISTS capabilities)
+    string(REPLACE "." "" number "${capability}")
+    if("sm_${number}a" IN_LIST known)
+      list(APPEND names "sm_${number}a")
+    else()
+      list(APPEND names "sm_${number}")
     endif()
   endforeach()
-  if(found)
-    list(REMOVE_DUPLICATES names)
-    string(JOIN "," names ${names})
-    set(${result} "-arch=${names}" PARENT_SCOPE)
-  else()
+  set(${result} ${names} PARENT_SCOPE)
+endfunction()
+
+# "80;90a-real;75-virtual" to "-arch=cpu,sm_80,sm_90a,compute_75"; nothing, or OFF, is left to the default.
+function(_tilecc_architectures result no_cpu)
+  set(names "")
+  foreach(item IN LISTS ARGN)
+    if(item MATCHES "^(sm_)?([0-9]+[af]?)(-real)?$")
+      list(APPEND names "sm_${CMAKE_MATCH_2}")
+    elseif(item MATCHES "^(compute_)?([0-9]+[af]?)(-virtual)?$")
+      list(APPEND names "compute_${CMAKE_MATCH_2}")
+    elseif(item STREQUAL "native")
+      _tilecc_native(here)
+      list(APPEND names ${here})
+    elseif(item STREQUAL "all")
+      _tilecc_known(known)
+      list(APPEND names ${known})
+    elseif(item STREQUAL "cpu")
+      list(APPEND names cpu)
+    elseif(item STREQUAL "all-major")
+      message(FATAL_ERROR "tilecc: code for the first GPU of a generation need not run on its others, so there is no all-major; "
+        "name architectures, as 80 or 90a, in tile_add_library(... ARCHITECTURES), or all")
+    elseif(NOT item MATCHES "^([Oo][Ff][Ff]|[Nn][Oo]|[Ff][Aa][Ll][Ss][Ee]|0)$")
+      message(FATAL_ERROR "tilecc: there is no architecture '${item}'; there are numbers, as 80, 90a or 80-virtual, native and all")
+    endif()
+  endforeach()
+  if(NOT names)
+    if(no_cpu)
+      message(FATAL_ERROR "tile_add_library: NO_CPU needs ARCHITECTURES")
+    endif()
     set(${result} "" PARENT_SCOPE)
+    return()
   endif()
+  if(NOT no_cpu)
+    list(INSERT names 0 cpu)
+  endif()
+  list(REMOVE_DUPLICATES names)
+  string(JOIN "," names ${names})
+  set(${result} "-arch=${names}" PARENT_SCOPE)
 endfunction()
 
 function(tile_add_library name)
@@ -64,11 +142,11 @@ function(tile_add_library name)
   if(tile_PREFIX)
     list(APPEND options "--prefix=${tile_PREFIX}")
   endif()
-  if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$")
-    list(APPEND options "--host-target=aarch64-linux")
-  else()
-    list(APPEND options "--host-target=x86_64-linux")
+  _tilecc_host(host "${CMAKE_SYSTEM_PROCESSOR}")
+  if(host STREQUAL "")
+    message(FATAL_ERROR "tile_add_library(${name}): tilecc makes code for x86_64 and aarch64, not for ${CMAKE_SYSTEM_PROCESSOR}")
   endif()
+  list(APPEND options "--host-target=${host}")
   set(folder "${CMAKE_CURRENT_BINARY_DIR}/${name}.tile")
   file(MAKE_DIRECTORY "${folder}")
   set(objects "")

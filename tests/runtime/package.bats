@@ -107,6 +107,56 @@ END
     done
 }
 
+@test "by CMake for AArch64" {
+    command -v cmake >/dev/null || skip "no cmake"
+    command -v aarch64-linux-gnu-gcc >/dev/null || skip "no compiler for AArch64"
+    cmake -S examples/build -B aarch64 -DCMAKE_PREFIX_PATH="$PWD/prefix" -DCMAKE_SYSTEM_NAME=Linux \
+        -DCMAKE_SYSTEM_PROCESSOR=aarch64 -DCMAKE_C_COMPILER=aarch64-linux-gnu-gcc \
+        -DCMAKE_FIND_ROOT_PATH_MODE_PACKAGE=NEVER >cmake.log 2>&1 || { cat cmake.log; false; }
+    cmake --build aarch64 >build.log 2>&1 || { cat build.log; false; }
+    readelf -h aarch64/app | grep -q AArch64
+    ! command -v qemu-aarch64 >/dev/null || qemu-aarch64 -L /usr/aarch64-linux-gnu aarch64/app
+    ! cmake -S examples/build -B riscv -DCMAKE_PREFIX_PATH="$PWD/prefix" -DCMAKE_SYSTEM_NAME=Linux \
+        -DCMAKE_SYSTEM_PROCESSOR=riscv64 >cmake.log 2>&1
+    tr -s ' \n' ' ' <cmake.log | grep -q 'not for riscv64'
+}
+
+# asked WORDS: the -arch of tile_add_library where CMAKE_CUDA_ARCHITECTURES is these words, or what CMake says.
+asked() {
+    CC=${CC##* } cmake -S words -B words/build -DCMAKE_PREFIX_PATH="$PWD/prefix" -DCMAKE_EXPORT_COMPILE_COMMANDS=ON \
+        "-DCMAKE_CUDA_ARCHITECTURES=$1" >cmake.log 2>&1 || { tr '\n' ' ' <cmake.log | tr -s ' '; return 1; }
+    grep -rhoE -e '-arch=[a-z0-9_,]+' words/build --include=build.make --include=build.ninja | head -1
+}
+
+@test "architectures of CMake are obeyed, or refused with a sentence" {
+    command -v cmake >/dev/null || skip "no cmake"
+    mkdir words
+    cp examples/saxpy.tile words
+    printf '%s\n' 'cmake_minimum_required(VERSION 3.16)' 'project(words C)' 'find_package(tilecc REQUIRED)' \
+        'tile_add_library(kernels saxpy.tile)' >words/CMakeLists.txt
+    [ "$(asked '80;90a')" = -arch=cpu,sm_80,sm_90a ]
+    [ "$(asked 86-real)" = -arch=cpu,sm_86 ]
+    [ "$(asked 86-virtual)" = -arch=cpu,compute_86 ]
+    [ "$(asked '86-real;86-virtual')" = -arch=cpu,sm_86,compute_86 ]
+    [ "$(asked OFF)" = "" ]
+    [ "$(asked all)" = "-arch=$("$TILECC" --print-targets | awk 'NR > 1 { print $1 }' | paste -sd, -)" ]
+    run asked all-major
+    [[ $status == 1 && $output == *'there is no all-major'* ]]
+    run asked newest
+    [[ $status == 1 && $output == *"there is no architecture 'newest'"* ]]
+    mkdir -p smi
+    printf '#!/bin/sh\necho 9.0\necho 8.6\necho 9.0\n' >smi/nvidia-smi
+    chmod +x smi/nvidia-smi
+    [ "$(PATH=$PWD/smi:$PATH asked native)" = -arch=cpu,sm_90a,sm_86 ]
+    printf '#!/bin/sh\nexit 9\n' >smi/nvidia-smi
+    PATH=$PWD/smi:$PATH run asked native
+    [[ $status == 1 && $output == *'nvidia-smi tells of no GPU here'* ]]
+    sed -i 's/saxpy.tile)/saxpy.tile NO_CPU)/' words/CMakeLists.txt
+    [ "$(asked 80)" = -arch=sm_80 ]
+    run asked OFF
+    [[ $status == 1 && $output == *'NO_CPU needs ARCHITECTURES'* ]]
+}
+
 # The text between ```WORD and ```.
 readme() { sed -n "/^\`\`\`$1\$/,/^\`\`\`\$/p" "$SRCDIR/README.md" | sed '1d;$d'; }
 
