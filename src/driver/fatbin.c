@@ -120,7 +120,11 @@ static bool run_fatbinary(struct compilation *compilation, const char *tool, str
     if (ok)
         ok = file_read(arena_printf(compilation->arena, "/proc/self/fd/%d", result_file), 0, out);
     if (!ok || !is_whole(out)) {
-        const char *why = arena_string(compilation->arena, why_failed(&result));
+        const char *why = why_failed(&result);
+        size_t size = strlen(why);
+        while (size && why[size - 1] == '\n')
+            size--;
+        why = arena_substring(compilation->arena, why, size);
         if (target_tool_failed(&compilation->target, why))
             driver_error(compilation->options, "fatbinary failed: %s", why);
         compilation->target.failures->hangs |= result.timed_out;
@@ -247,19 +251,27 @@ bool emit_compress_images(struct compilation *compilation)
     find_packed(&packing);
     int count = packing.images.count;
     struct child_result *done = ARENA_ARRAY(compilation->arena, struct child_result, count + 1);
-    workers_run(pack, &packing, count, compilation->target.jobs, (struct child_limits){0}, done);
+    /* a tool that fails or hangs on one image does so on the others: they are ended */
+    workers_run(pack, &packing, count, compilation->target.jobs, (struct child_limits){.last_code = EXIT_TOOL}, done);
+    bool whole = true;
     for (int i = 0; i < count; i++) {
         worker_check_machine(&done[i]);
         if (compilation->options->verbose && done[i].exit_code == EXIT_OK && done[i].errors.size)
             fputs(done[i].errors.data, stderr); /* the command */
-        if (done[i].exit_code == EXIT_OK && is_whole(&done[i].output))
+        if (done[i].exit_code == EXIT_OK && is_whole(&done[i].output)) {
             take_packed(compilation, &compilation->module->images.data[packing.images.data[i]], &done[i].output);
-        else if (!compilation->code) { /* the first one tells */
-            compilation->code = done[i].exit_code > 0 ? (enum exit_code)done[i].exit_code : EXIT_TOOL;
-            fputs(done[i].errors.size ? done[i].errors.data : "tilecc: error: fatbinary's worker died\n", stderr);
+        } else if (done[i].exit_code > 0 && !compilation->code) { /* the first one tells */
+            compilation->code = (enum exit_code)done[i].exit_code;
+            fputs(done[i].errors.size ? done[i].errors.data : "", stderr);
+        } else {
+            whole = false;
         }
         buffer_free(&done[i].output);
         buffer_free(&done[i].errors);
+    }
+    if (!whole && !compilation->code) {
+        driver_error(compilation->options, "fatbinary's worker died");
+        compilation->code = EXIT_TOOL;
     }
     return compilation->code == EXIT_OK;
 }

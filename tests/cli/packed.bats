@@ -64,7 +64,8 @@ images_of() { "$TILECC" info "$1" | sed -n '/^image/,/^size/p' | sed '/^size/d; 
     printf '#!/bin/sh\necho "fatbinary fatal : Unknown option --compress-mode" >&2; exit 1\n' >toolkit/bin/fatbinary
     chmod +x toolkit/bin/fatbinary
     expect 5 tilecc -arch=sm_80 --spec 'axpy[B=64]' --cuda-path="$PWD/toolkit" k.tile --compress-images
-    contains "Unknown option"
+    contains "fatbinary failed: fatbinary fatal : Unknown option --compress-mode"
+    ! grep -q '[?]' <<<"$output"
     [ ! -e k.o ]
     [ -n "${FATBINARY-}" ] || skip "no fatbinary"
     printf '#!/bin/sh\nexec %s --create=${2#--create=} %s %s\n' "'$FATBINARY' -64" '--compress-mode=none' '"$5"' >toolkit/bin/fatbinary
@@ -75,4 +76,16 @@ images_of() { "$TILECC" info "$1" | sed -n '/^image/,/^size/p' | sed '/^size/d; 
 
 @test "nothing to pack: code for the processor alone needs no tool" {
     PATH=/nonexistent expect 0 "$TILECC" -arch=cpu --cuda-path=/nonexistent k.tile -o k.o --compress-images
+}
+
+@test "a fatbinary that hangs is waited for once" {
+    needs_ptxas
+    mkdir -p toolkit/bin
+    ln -s "$PTXAS" toolkit/bin/ptxas
+    printf '#!/bin/sh\necho run >>%s\nexec %s 100\n' "'$PWD/runs'" "$(command -v sleep)" >toolkit/bin/fatbinary
+    chmod +x toolkit/bin/fatbinary
+    expect 5 tilecc -arch=sm_80,sm_90a -j1 --spec 'axpy[B=64]' --cuda-path="$PWD/toolkit" k.tile -o k.o --compress-images --tool-timeout=2
+    contains 'fatbinary failed: it took too long'
+    [ "$(wc -l <runs)" = 1 ]
+    [ ! -e k.o ]
 }
