@@ -48,12 +48,23 @@ struct insertion {
     bool changed;
 };
 
+/* What started last stands last. */
+static void put_last(struct state *state, int index)
+{
+    struct pending last = state->accesses.data[index];
+    for (int i = index; i + 1 < state->accesses.count; i++)
+        state->accesses.data[i] = state->accesses.data[i + 1];
+    state->accesses.data[state->accesses.count - 1] = last;
+}
+
 static void add_pending(struct insertion *in, struct state *state, const struct ir_operation *op,
                         const struct ir_operation *loop, bool flying)
 {
     for (int i = 0; i < state->accesses.count; i++)
         if (state->accesses.data[i].op == op && (state->accesses.data[i].loop || !loop)) {
             state->accesses.data[i].flying |= flying;
+            if (flying)
+                put_last(state, i);
             return;
         }
     struct pending pending = {op, loop, flying};
@@ -383,11 +394,15 @@ static void meet(struct state *state)
     state->ordered = false;
 }
 
+/* Products that the wait lets be on their way still read their factors: a barrier behind it is none for them. */
 static void land(struct state *state, const struct ir_operation *wait)
 {
-    for (int i = 0; i < state->accesses.count; i++)
-        if (lands_by(state->accesses.data[i].op, wait))
-            state->accesses.data[i].flying = false;
+    int64_t left = wait->opcode == OP_DOT_WAIT ? ir_number(wait, IR_ATTRIBUTE_PENDING, 0) : 0;
+    for (int i = state->accesses.count - 1; i >= 0; i--) {
+        struct pending *old = &state->accesses.data[i];
+        if (old->flying && lands_by(old->op, wait) && left-- <= 0)
+            old->flying = false;
+    }
 }
 
 static void walk(struct insertion *in, struct ir_block *block, struct state *state);
