@@ -215,34 +215,38 @@ static bool was_right(const struct ir_function *function, const struct pass_cont
     return found;
 }
 
-static void check_function(struct ir_function *function, struct pass_context *context, struct buffer *key)
+/* By running, which takes long. */
+static void run_function(struct check *check, bool shared)
+{
+    struct pass_context *context = check->context;
+    size_t values = (size_t)check->function->next_value_id + 1;
+    check->jump = ARENA_ARRAY(context->arena, const struct ir_operation *, values);
+    memset(check->jump, 0, values * sizeof *check->jump);
+    check_survey_loops(check);
+    int count = shared ? (int)(sizeof scenarios / sizeof *scenarios) : 0;
+    for (int i = 0; i < count && !check->found; i++)
+        run_scenario(check, &scenarios[i]);
+    if (!check->found)
+        check_named_barriers(check);
+    if (!check->found && context->reference)
+        check_compare_values(check, context->reference);
+}
+
+/* What is said without running may be a remark, which is told each time. */
+bool pass_check_machine(struct ir_function *function, struct pass_context *context)
 {
     struct check check = {.function = function, .context = context, .arena = context->arena};
     struct survey survey = {.check = &check};
+    struct buffer key = {0};
     ir_walk(function->body, check_object, &survey);
     for (const struct ir_operation *op = function->body->first; op; op = op->next)
         if (op->opcode == OP_ROLES)
             check_registers(&check, op);
-    size_t values = (size_t)function->next_value_id + 1;
-    check.jump = ARENA_ARRAY(context->arena, const struct ir_operation *, values);
-    memset(check.jump, 0, values * sizeof *check.jump);
-    check_survey_loops(&check);
-    int count = survey.shared ? (int)(sizeof scenarios / sizeof *scenarios) : 0;
-    for (int i = 0; i < count && !check.found; i++)
-        run_scenario(&check, &scenarios[i]);
-    if (!check.found)
-        check_named_barriers(&check);
-    if (!check.found && context->reference)
-        check_compare_values(&check, context->reference);
-    if (!check.found && context->cache)
-        cache_keep(context->cache, key, "", 0);
-}
-
-bool pass_check_machine(struct ir_function *function, struct pass_context *context)
-{
-    struct buffer key = {0};
-    if (!was_right(function, context, &key))
-        check_function(function, context, &key);
+    if (!check.found && !was_right(function, context, &key)) {
+        run_function(&check, survey.shared);
+        if (!check.found && context->cache)
+            cache_keep(context->cache, &key, "", 0);
+    }
     buffer_free(&key);
     return false;
 }

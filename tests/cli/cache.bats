@@ -250,3 +250,24 @@ END
     rm -r "/var/tmp/tilecc-elsewhere.$$"
     [ -z "${said-}" ]
 }
+
+@test "what the check of machine code remarks is there again" {
+    needs_ptxas
+    begin
+    cat >sums.tile <<'TILE'
+kernel sums(a: in bf16[M, K], b: in bf16[K, N], c: out bf16[M, N]) grid(m: cdiv(M, 128), n: cdiv(N, 256))
+{
+    var even = f32[128, 256](0);
+    var odd = f32[128, 256](0);
+    for k in 0..K step 128 {
+        even += a[m*128 +: 128, k +: 64] @ b[k +: 64, n*256 +: 256];
+        odd += a[m*128 +: 128, k + 64 +: 64] @ b[k + 64 +: 64, n*256 +: 256];
+    }
+    c[m*128 +: 128, n*256 +: 256] = bf16(even * odd);
+}
+TILE
+    "$TILECC" -arch=sm_90a -Rpass=check_machine sums.tile -o s.o 2>first
+    "$TILECC" -arch=sm_90a -Rpass=check_machine sums.tile -o s.o 2>second
+    grep -q 'little is left for the rest' first
+    cmp first second
+}
