@@ -22,7 +22,7 @@ void help_print(FILE *file)
 {
     struct buffer out = {0};
     buffer_puts(&out, "Usage: tilecc [options] file.tile ...\n"
-                      "       tilecc info FILE.o           what an object made by tilecc holds\n"
+                      "       tilecc info [--extract=TARGET[:KERNEL]] FILE.o   what an object made by tilecc holds\n"
                       "       tilecc explain CODE          what a diagnostic means\n"
                       "       tilecc test [options] file.tile ...   run the `test` blocks of sources\n"
                       "       tilecc bench | tune | fmt | lsp   are not there yet\n"

@@ -6,11 +6,11 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "driver/driver.h"
 
 #define CODE_SECTION ".text.tile."
 #define SHARED_SECTION ".text.tile_shared."
-#define IMAGE_SECTION ".rodata.tile.image."
 #define DESCRIPTOR_RELOCATIONS ".rela.data.rel.ro.tile."
 
 static const char *machine_name(unsigned machine)
@@ -124,13 +124,6 @@ static void print_launch(const struct tile_rt_variant *variant)
     printf("\n");
 }
 
-/* Kernels' names have no dots. */
-static bool is_ptx(const char *image)
-{
-    size_t size = strlen(image);
-    return size > 4 && strcmp(image + size - 4, ".ptx") == 0;
-}
-
 static void print_image(const struct object *object, const Elf64_Shdr *names, const char *name,
                         const Elf64_Shdr *section, unsigned index)
 {
@@ -139,7 +132,7 @@ static void print_image(const struct object *object, const Elf64_Shdr *names, co
     int architecture, kernel_count;
     const char *problem;
     printf("image   %s: %llu bytes", object_shown(object, name), (unsigned long long)section->sh_size);
-    if (is_ptx(name)) {
+    if (info_is_ptx(name)) {
         printf(" of PTX, which the driver compiles where the program runs\n");
         return;
     }
@@ -182,12 +175,26 @@ static void print_images(const struct object *object, const Elf64_Shdr *names, i
         if (strncmp(name, IMAGE_SECTION, strlen(IMAGE_SECTION)) != 0)
             continue;
         print_image(object, names, name + strlen(IMAGE_SECTION), &section, i);
-        *texts += is_ptx(name);
+        *texts += info_is_ptx(name);
         ++*count;
     }
 }
 
-static int print_object(const char *path, const struct buffer *bytes, struct arena *arena)
+static int extract_images(const struct object *object, const Elf64_Shdr *names, const char *path, const char *words)
+{
+    struct output_set *files = output_set_create(object->arena);
+    const char *failed, *problem = info_extract(object, names, words, files);
+    if (problem)
+        driver_error(NULL, "'%s': %s", path, problem);
+    else if (output_set_commit(files, &failed))
+        return EXIT_OK;
+    else
+        driver_error(NULL, "cannot write '%s': %s", failed, strerror(errno));
+    return EXIT_FILE;
+}
+
+/* extract: the words of --extract; NULL: print all. */
+static int print_object(const char *path, const char *extract, const struct buffer *bytes, struct arena *arena)
 {
     struct object object = {.data = (const unsigned char *)bytes->data, .size = bytes->size, .arena = arena};
     Elf64_Shdr names;
@@ -196,6 +203,8 @@ static int print_object(const char *path, const struct buffer *bytes, struct are
         driver_error(NULL, "'%s' is not a 64-bit ELF object", path);
         return EXIT_FILE;
     }
+    if (extract)
+        return extract_images(&object, &names, path, extract);
     printf("object  %s: %s\n", path, machine_name(object.header.e_machine));
     print_kernels(&object, &names, &count);
     print_images(&object, &names, &count, &texts);
@@ -211,8 +220,15 @@ static int print_object(const char *path, const struct buffer *bytes, struct are
 
 int info_main(int count, const char *const *arguments)
 {
+    static const char option[] = "--extract=";
+    const char *extract = NULL;
+    if (count > 0 && strncmp(arguments[0], option, strlen(option)) == 0) {
+        extract = arguments[0] + strlen(option);
+        count--;
+        arguments++;
+    }
     if (count != 1) {
-        driver_error(NULL, "info takes one object file");
+        driver_error(NULL, "info takes one object file, behind --extract=TARGET[:KERNEL] if that is given");
         return EXIT_USAGE;
     }
     struct buffer bytes = {0};
@@ -221,7 +237,7 @@ int info_main(int count, const char *const *arguments)
         driver_error(NULL, "cannot read '%s': %s", arguments[0], strerror(errno));
     else {
         struct arena *arena = arena_create();
-        code = print_object(arguments[0], &bytes, arena);
+        code = print_object(arguments[0], extract, &bytes, arena);
         arena_destroy(arena);
     }
     buffer_free(&bytes);

@@ -21,6 +21,10 @@ images_of() { "$TILECC" info "$1" | sed -n '/^image/,/^size/p' | sed '/^size/d; 
     [ "$(stat -c %s packed.o)" -lt "$(($(stat -c %s plain.o) / 2))" ]
     diff <(images_of plain.o) <(images_of packed.o)
     "$TILECC" info packed.o | grep -q '^image .*: [0-9]* bytes, unpacked [0-9]*, architecture 90'
+    mkdir out_plain out_packed
+    (cd out_plain && "$TILECC" info --extract=sm_90a ../plain.o)
+    (cd out_packed && "$TILECC" info --extract=sm_90a ../packed.o)
+    [ -n "$(ls out_plain)" ] && diff -r out_plain out_packed
     "$TILECC" -arch=sm_80,sm_90a "${specs[@]}" softmax.tile -o again.o --compress-images -j1
     cmp packed.o again.o
     "$TILECC" -arch=sm_80,sm_90a "${specs[@]}" softmax.tile -o packed.o --compress-images --save-temps

@@ -175,6 +175,33 @@ load helper
     lacks " images"
 }
 
+@test "info --extract writes the images of a target, or none" {
+    needs_ptxas
+    expect 0 tilecc -arch=cpu,sm_80,sm_90a,compute_90a -o s.o --save-temps --spec 'softmax<f16>[B=1024]' --spec 'softmax<f32>[B=1024]' "$SRCDIR/examples/softmax.tile"
+    sections() { readelf -SW s.o | grep -oE "\\.rodata\\.tile\\.image\\.$1 " | sed 's/.*image\.//; s/ *$//' | sort; }
+    mkdir one all text
+    (cd one && "$TILECC" info --extract=sm_90a:softmax_f16 ../s.o)
+    [ "$(cd one && ls)" = "$(sections 'softmax_f16__[0-9]+\.sm_90a' | sed 's/$/.cubin/')" ] && [ -n "$(ls one)" ]
+    (cd all && "$TILECC" info --extract=sm_90a ../s.o)
+    [ "$(cd all && ls)" = "$(sections '[^ ]*\.sm_90a' | sed 's/$/.cubin/' )" ]
+    for cubin in all/*; do # each is one that was assembled
+        found=no
+        for made in s.*.sm_90a.cubin; do ! cmp -s "$cubin" "$made" || found=yes; done
+        [ "$found" = yes ] || { echo "$cubin"; ls; return 1; }
+    done
+    (cd text && "$TILECC" info --extract=compute_90a ../s.o)
+    [ "$(cd text && ls)" = "$(sections '[^ ]*\.sm_90a\.ptx')" ]
+    for ptx in text/*; do grep -q '^\.target sm_90a' "$ptx" && ! grep -qP '\x00' "$ptx"; done
+    for absent in sm_86 sm_90 sm_90a:softmax compute_80 ''; do
+        expect 3 tilecc info "--extract=$absent" s.o
+        contains "it holds no image of $absent;"
+    done
+    expect 2 tilecc info --extract=sm_80
+    sed 's,\.image\.softmax_f16__,.image.softmax_f16/_,g' s.o >odd.o # a name that is a path
+    expect 3 tilecc info --extract=sm_80 odd.o
+    contains 'no name of a file'
+}
+
 @test "info shows a damaged object's names without control characters, and refuses one cut short" {
     expect 0 tilecc -arch=cpu k.tile
     sed 's/\.text\.tile\.k_axpy/.text.tile.\x1b[1mab/' k.o >odd.o

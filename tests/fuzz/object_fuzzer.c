@@ -2,6 +2,7 @@
  * make check; `make fuzz` builds it with a clang that has libFuzzer and runs it (tests/fuzz/long-run). */
 #include "targets/nvptx/assemble/cubin.c"
 #include "driver/info.c"
+#include "driver/info/extract.c"
 #include "driver/info/instances.c"
 #include "driver/info/object.c"
 #include "driver/info/packed.c"
@@ -27,7 +28,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct buffer exact = {.data = malloc(size ? size : 1), .size = size}; /* no byte behind the end */
     memcpy(exact.data, data, size);
     complained = false;
-    int code = print_object("fuzz.o", &exact, arena);
+    int code = print_object("fuzz.o", NULL, &exact, arena);
     if (complained != (code != EXIT_OK))
         abort();
     buffer_free(&exact);

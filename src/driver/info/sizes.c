@@ -27,15 +27,21 @@ static const struct {
              {".rodata.tile.", PART_REST},
              {".data.rel.ro.tile.", PART_REST}};
 
-/* "softmax_f16__12.sm_90a.ptx": softmax_f16, and sm_90a as PTX. */
-static void split_image(const struct object *object, const char *name, struct piece *piece)
+void info_split_image(const struct object *object, const char *name, const char **kernel, const char **target)
 {
     const char *dot = strchr(name, '.'), *end = dot ? dot : name + strlen(name), *number = end;
     while (number > name && number[-1] >= '0' && number[-1] <= '9')
         number--;
     bool numbered = number - name > 2 && number[-1] == '_' && number[-2] == '_';
-    piece->kernel = arena_substring(object->arena, name, (size_t)((numbered ? number - 2 : end) - name));
-    piece->target = dot ? dot + 1 : "?";
+    *kernel = arena_substring(object->arena, name, (size_t)((numbered ? number - 2 : end) - name));
+    *target = dot ? dot + 1 : "?";
+}
+
+/* Kernels' names have no dots. */
+bool info_is_ptx(const char *image)
+{
+    size_t size = strlen(image);
+    return size > 4 && strcmp(image + size - 4, ".ptx") == 0;
 }
 
 static bool read_piece(const struct object *object, const char *name, uint64_t size, struct piece *piece)
@@ -48,7 +54,7 @@ static bool read_piece(const struct object *object, const char *name, uint64_t s
             continue;
         *piece = (struct piece){name + length, NULL, tells_places ? PART_REST : kinds[i].part, size};
         if (piece->part == PART_IMAGE)
-            split_image(object, name + length, piece);
+            info_split_image(object, name + length, &piece->kernel, &piece->target);
         return true;
     }
     return false;
