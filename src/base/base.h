@@ -157,6 +157,8 @@ void diag_instance(struct diagnostics *diagnostics, struct diagnostic *diagnosti
  * since the last time. */
 void diag_print(struct diagnostics *diagnostics, FILE *out, bool color);
 void diag_print_json(struct diagnostics *diagnostics, FILE *out); /* one object a line */
+/* The text as a string of JSON, with its quotes. */
+void buffer_put_json(struct buffer *out, const char *text);
 
 /* Our own bug, or no memory: prints and aborts (the driver turns the abort into exit code 70). */
 _Noreturn void die_at(const char *file, int line, const char *format, ...) __attribute__((format(printf, 3, 4)));

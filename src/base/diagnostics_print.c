@@ -181,7 +181,7 @@ void diag_print(struct diagnostics *diagnostics, FILE *file, bool color)
 
 /* ---- JSON ---- */
 
-static void json_string(struct buffer *out, const char *text)
+void buffer_put_json(struct buffer *out, const char *text)
 {
     buffer_putc(out, '"');
     int length;
@@ -207,7 +207,7 @@ static void json_span(struct buffer *out, struct location at, int least)
         return;
     int end = at.end_column > at.column ? at.end_column : at.column + least;
     buffer_puts(out, "{\"file\":");
-    json_string(out, at.source->name);
+    buffer_put_json(out, at.source->name);
     buffer_printf(out, ",\"line\":%d,\"column\":%d,\"end\":%d}", at.line, at.column, end);
 }
 
@@ -218,13 +218,13 @@ void diag_print_json(struct diagnostics *diagnostics, FILE *file)
         const struct diagnostic_info *info = &diagnostic_info[d->code];
         buffer_printf(&out, "{\"version\":1,\"severity\":\"%s\",\"code\":\"%s\",\"name\":\"%s\",\"message\":",
                       severity_names[d->severity], info->code, info->name);
-        json_string(&out, d->text);
+        buffer_put_json(&out, d->text);
         buffer_puts(&out, ",\"spans\":[");
         json_span(&out, d->at, 1);
         buffer_puts(&out, "],\"notes\":[");
         for (const struct note *note = d->notes; note; note = note->next) {
             buffer_puts(&out, "{\"message\":");
-            json_string(&out, note->text);
+            buffer_put_json(&out, note->text);
             buffer_puts(&out, ",\"spans\":[");
             json_span(&out, note->at, 1);
             buffer_puts(&out, note->next ? "]}," : "]}");
@@ -237,13 +237,13 @@ void diag_print_json(struct diagnostics *diagnostics, FILE *file)
             else
                 buffer_puts(&out, "null");
             buffer_puts(&out, ",\"replacement\":");
-            json_string(&out, fixit->replacement);
+            buffer_put_json(&out, fixit->replacement);
             buffer_printf(&out, ",\"grade\":\"%s\"", fixit_names[fixit->grade]);
             buffer_puts(&out, fixit->next ? "}," : "}");
         }
         buffer_puts(&out, "],\"instances\":[");
         for (const struct instance_line *line = d->instances; line; line = line->next) {
-            json_string(&out, line->text);
+            buffer_put_json(&out, line->text);
             if (line->next)
                 buffer_putc(&out, ',');
         }

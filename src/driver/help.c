@@ -21,12 +21,13 @@ static void print_spelling(struct buffer *out, const struct option_info *option)
 void help_print(FILE *file)
 {
     struct buffer out = {0};
-    buffer_puts(&out, "Usage: tilecc [options] file.tile ...\n"
-                      "       tilecc info [--extract=TARGET[:KERNEL]] FILE.o   what an object made by tilecc holds\n"
-                      "       tilecc explain CODE          what a diagnostic means\n"
-                      "       tilecc test [options] file.tile ...   run the `test` blocks of sources\n"
-                      "       tilecc bench | tune | fmt | lsp   are not there yet\n"
-                      "A file of \"-\" is standard input; @FILE stands for the arguments in FILE.\n");
+    buffer_puts(&out,
+                "Usage: tilecc [options] file.tile ...\n"
+                "       tilecc info [--json | --extract=TARGET[:KERNEL]] FILE.o   what an object made by tilecc holds\n"
+                "       tilecc explain CODE          what a diagnostic means\n"
+                "       tilecc test [options] file.tile ...   run the `test` blocks of sources\n"
+                "       tilecc bench | tune | fmt | lsp   are not there yet\n"
+                "A file of \"-\" is standard input; @FILE stands for the arguments in FILE.\n");
     const char *group = "";
     for (int i = 0; i < OPTION_COUNT; i++) {
         if (strcmp(option_info[i].group, group) != 0)

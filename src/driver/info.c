@@ -9,7 +9,8 @@
 #include "base/file.h"
 #include "driver/driver.h"
 
-#define CODE_SECTION ".text.tile."
+#define JSON "--json"
+#define EXTRACT "--extract="
 #define SHARED_SECTION ".text.tile_shared."
 #define DESCRIPTOR_RELOCATIONS ".rela.data.rel.ro.tile."
 
@@ -193,8 +194,8 @@ static int extract_images(const struct object *object, const Elf64_Shdr *names, 
     return EXIT_FILE;
 }
 
-/* extract: the words of --extract; NULL: print all. */
-static int print_object(const char *path, const char *extract, const struct buffer *bytes, struct arena *arena)
+/* `option`: --json or --extract=; NULL: a text of all. */
+static int print_object(const char *path, const char *option, const struct buffer *bytes, struct arena *arena)
 {
     struct object object = {.data = (const unsigned char *)bytes->data, .size = bytes->size, .arena = arena};
     Elf64_Shdr names;
@@ -203,8 +204,18 @@ static int print_object(const char *path, const char *extract, const struct buff
         driver_error(NULL, "'%s' is not a 64-bit ELF object", path);
         return EXIT_FILE;
     }
-    if (extract)
-        return extract_images(&object, &names, path, extract);
+    if (option && strcmp(option, JSON) != 0)
+        return extract_images(&object, &names, path, option + strlen(EXTRACT));
+    if (option) {
+        struct buffer out = {0};
+        count = info_put_json(&object, &names, path, machine_name(object.header.e_machine), &out);
+        if (count)
+            fwrite(out.data, 1, out.size, stdout);
+        else
+            driver_error(NULL, "'%s' holds no kernels of tilecc", path);
+        buffer_free(&out);
+        return count ? EXIT_OK : EXIT_FILE;
+    }
     printf("object  %s: %s\n", path, machine_name(object.header.e_machine));
     print_kernels(&object, &names, &count);
     print_images(&object, &names, &count, &texts);
@@ -220,15 +231,14 @@ static int print_object(const char *path, const char *extract, const struct buff
 
 int info_main(int count, const char *const *arguments)
 {
-    static const char option[] = "--extract=";
-    const char *extract = NULL;
-    if (count > 0 && strncmp(arguments[0], option, strlen(option)) == 0) {
-        extract = arguments[0] + strlen(option);
+    const char *option = NULL;
+    if (count > 0 && (strcmp(arguments[0], JSON) == 0 || strncmp(arguments[0], EXTRACT, strlen(EXTRACT)) == 0)) {
+        option = arguments[0];
         count--;
         arguments++;
     }
     if (count != 1) {
-        driver_error(NULL, "info takes one object file, behind --extract=TARGET[:KERNEL] if that is given");
+        driver_error(NULL, "info takes one object file, behind --json or --extract=TARGET[:KERNEL] if one is given");
         return EXIT_USAGE;
     }
     struct buffer bytes = {0};
@@ -237,7 +247,7 @@ int info_main(int count, const char *const *arguments)
         driver_error(NULL, "cannot read '%s': %s", arguments[0], strerror(errno));
     else {
         struct arena *arena = arena_create();
-        code = print_object(arguments[0], extract, &bytes, arena);
+        code = print_object(arguments[0], option, &bytes, arena);
         arena_destroy(arena);
     }
     buffer_free(&bytes);

@@ -175,6 +175,43 @@ load helper
     lacks " images"
 }
 
+@test "info --json is one object with the kernels, instances and images of the text" {
+    needs_ptxas
+    command -v python3 >/dev/null || skip "no python3"
+    expect 0 tilecc -arch=cpu,sm_90a,compute_90a -o s.o --spec 'softmax<f16>[B=1024]' --spec 'softmax<f32>[B=1024]' "$SRCDIR/examples/softmax.tile"
+    "$TILECC" info --json s.o >json
+    [ "$(wc -l <json)" = 1 ]
+    "$TILECC" info s.o >text
+    python3 - <<'END'
+import json, os
+info, text = json.load(open("json")), open("text").read()
+assert info["version"] == 1 and info["object"] == "s.o" and info["bytes"] == os.path.getsize("s.o")
+assert sorted(k["name"] for k in info["kernels"]) == ["softmax_f16", "softmax_f32"]
+images = {i["name"]: i for i in info["images"]}
+assert len(images) == text.count("\nimage ")
+for name, image in images.items():
+    assert f"image   {name}: {image['bytes']} bytes" in text
+    for f in image.get("functions", []):
+        assert f"{f['symbol']}: {f['registers']} registers, {f['shared_bytes']} bytes shared, {f['local_bytes']} bytes local" in text
+    assert ("functions" in image) != name.endswith(".ptx")
+for kernel in info["kernels"]:
+    assert f"kernel  {kernel['name']}: {kernel['host_bytes']} bytes" in text
+    names = [t["name"] for t in kernel["targets"]]
+    assert "sm_90a" in names and "compute_90a" in names and "cpu-avx2" in names
+    for target in kernel["targets"]:
+        assert [i["number"] for i in target["instances"]] == list(range(len(target["instances"]))) != []
+        for i in target["instances"]:
+            assert kernel["name"] == images[i["image"]]["kernel"] if "threads" in i else "scratch_bytes" in i
+            assert "threads" not in i or f"{i['threads']} threads a block" in text
+            assert i["summary"].startswith(f"softmax<{kernel['name'][-3:]}>")
+END
+    echo 'int i;' >c.c
+    ${CC:-cc} -c c.c -o c.o
+    expect 3 tilecc info --json c.o
+    contains 'no kernels'
+    expect 2 tilecc info --json
+}
+
 @test "info --extract writes the images of a target, or none" {
     needs_ptxas
     expect 0 tilecc -arch=cpu,sm_80,sm_90a,compute_90a -o s.o --save-temps --spec 'softmax<f16>[B=1024]' --spec 'softmax<f32>[B=1024]' "$SRCDIR/examples/softmax.tile"
@@ -208,11 +245,16 @@ load helper
     expect 0 tilecc info odd.o
     contains "kernel  ?[1mab"
     lacks "$(printf '\033')"
+    expect 0 tilecc info --json odd.o
+    contains '"name":"\u001b[1mab'
+    lacks "$(printf '\033')"
     size=$(stat -c %s k.o)
     for part in 0 1 63 64 100 $((size / 2)); do
         head -c "$part" k.o >cut.o
-        expect 3 tilecc info cut.o
-        contains "cut.o"
+        for option in '' --json; do
+            expect 3 tilecc info $option cut.o
+            contains "cut.o"
+        done
     done
 }
 

@@ -3,6 +3,7 @@
 #include "targets/nvptx/assemble/cubin.c"
 #include "driver/info.c"
 #include "driver/info/extract.c"
+#include "driver/info/json.c"
 #include "driver/info/instances.c"
 #include "driver/info/object.c"
 #include "driver/info/packed.c"
@@ -27,10 +28,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct arena *arena = arena_create();
     struct buffer exact = {.data = malloc(size ? size : 1), .size = size}; /* no byte behind the end */
     memcpy(exact.data, data, size);
-    complained = false;
-    int code = print_object("fuzz.o", NULL, &exact, arena);
-    if (complained != (code != EXIT_OK))
-        abort();
+    for (int json = 0; json < 2; json++) {
+        complained = false;
+        int code = print_object("fuzz.o", json ? JSON : NULL, &exact, arena);
+        if (complained != (code != EXIT_OK))
+            abort();
+    }
     buffer_free(&exact);
     arena_destroy(arena);
     return 0;

@@ -25,12 +25,18 @@ bool object_symbol(const struct object *object, const Elf64_Shdr *relocations, c
 const char *object_name(const struct object *object, const Elf64_Shdr *strings, uint64_t offset);
 /* A name from the file, which may hold anything, for a terminal. */
 const char *object_shown(const struct object *object, const char *name);
-/* Sections of images begin so, and behind it comes an image's name. */
+/* Sections of kernels' host code and of images begin so, and behind it comes the name. */
+#define CODE_SECTION ".text.tile."
 #define IMAGE_SECTION ".rodata.tile.image."
 /* "softmax_f16__12.sm_90a.ptx": softmax_f16, and sm_90a.ptx. */
 void info_split_image(const struct object *object, const char *name, const char **kernel, const char **target);
 /* Of an image's name. */
 bool info_is_ptx(const char *name);
+/* Adds the object as JSON to `out`; gives the number of kernels and images. */
+int info_put_json(const struct object *object, const Elf64_Shdr *names, const char *path, const char *machine,
+                  struct buffer *out);
+/* What info_print_instances tells, as the members of an array of JSON, with how each is launched. */
+void info_put_instances(const struct object *object, const Elf64_Shdr *names, unsigned code, struct buffer *out);
 /* Adds the images of TARGET[:KERNEL] to the files.  NULL, or what is wrong. */
 struct output_set;
 const char *info_extract(const struct object *object, const Elf64_Shdr *names, const char *words,

@@ -164,6 +164,65 @@ static void print_numbers(const struct object *object, struct spot variants, uin
     }
 }
 
+/* A target of a kernel; false: the file is broken. */
+static bool read_target(const struct object *object, struct spot targets, uint32_t index, struct tile_rt_target *target,
+                        const char **name, struct spot *variants)
+{
+    struct spot spot = member(targets, index * sizeof *target);
+    *name = text_of(object, member(spot, offsetof(struct tile_rt_target, name)));
+    return read_spot(object, spot, target, sizeof *target) && target->variant_count <= MOST_VARIANTS &&
+           follow(object, member(spot, offsetof(struct tile_rt_target, variants)), variants);
+}
+
+static void put_instance(const struct object *object, const Elf64_Shdr *names, struct spot at, uint32_t number,
+                         bool is_cpu, struct buffer *out)
+{
+    struct tile_rt_variant variant;
+    struct spot image;
+    Elf64_Shdr section;
+    buffer_printf(out, "%s{\"number\":%u,\"summary\":", number ? "," : "", (unsigned)number);
+    buffer_put_json(out, text_of(object, member(at, offsetof(struct tile_rt_variant, summary))));
+    if (read_spot(object, at, &variant, sizeof variant)) {
+        if (is_cpu)
+            buffer_printf(out, ",\"scratch_bytes\":%lld", (long long)variant.scratch_bytes);
+        else
+            buffer_printf(out,
+                          ",\"threads\":%d,\"dynamic_shared_bytes\":%d,\"cluster\":%d,\"persistent\":%d,"
+                          "\"tensor_maps\":%d",
+                          variant.threads, variant.dynamic_shared, variant.cluster > 1 ? variant.cluster : 1,
+                          variant.persistent, variant.map_count);
+    }
+    if (!is_cpu && follow(object, member(at, offsetof(struct tile_rt_variant, image)), &image) &&
+        object_section(object, image.section, &section)) {
+        const char *name = object_name(object, names, section.sh_name);
+        bool is_image = strncmp(name, IMAGE_SECTION, strlen(IMAGE_SECTION)) == 0;
+        buffer_puts(out, ",\"image\":");
+        buffer_put_json(out, is_image ? name + strlen(IMAGE_SECTION) : "");
+    }
+    buffer_puts(out, "}");
+}
+
+void info_put_instances(const struct object *object, const Elf64_Shdr *names, unsigned code, struct buffer *out)
+{
+    struct tile_rt_kernel kernel;
+    struct tile_rt_target target;
+    struct spot at, targets, variants;
+    const char *name;
+    if (!find_kernel(object, code, &kernel, &at) ||
+        !follow(object, member(at, offsetof(struct tile_rt_kernel, targets)), &targets))
+        return;
+    for (uint32_t t = 0; t < kernel.target_count && t < MOST_TARGETS; t++) {
+        if (!read_target(object, targets, t, &target, &name, &variants))
+            return;
+        buffer_puts(out, t ? ",{\"name\":" : "{\"name\":");
+        buffer_put_json(out, name);
+        buffer_puts(out, ",\"instances\":[");
+        for (uint32_t i = 0; i < target.variant_count; i++)
+            put_instance(object, names, variant_at(variants, i), i, target.kind == TILE_RT_TARGET_cpu, out);
+        buffer_puts(out, "]}");
+    }
+}
+
 void info_print_instances(const struct object *object, unsigned code)
 {
     struct tile_rt_kernel kernel;
@@ -173,12 +232,11 @@ void info_print_instances(const struct object *object, unsigned code)
         !follow(object, member(at, offsetof(struct tile_rt_kernel, targets)), &targets))
         return;
     for (uint32_t t = 0; t < kernel.target_count && t < MOST_TARGETS; t++) {
-        struct spot spot = member(targets, t * sizeof(struct tile_rt_target));
         struct tile_rt_target target;
-        if (!read_spot(object, spot, &target, sizeof target) || target.variant_count > MOST_VARIANTS ||
-            !follow(object, member(spot, offsetof(struct tile_rt_target, variants)), &variants))
+        const char *name;
+        if (!read_target(object, targets, t, &target, &name, &variants))
             return;
-        printf("        %s: ", text_of(object, member(spot, offsetof(struct tile_rt_target, name))));
+        printf("        %s: ", name);
         print_product(object, at, &kernel, variants, target.variant_count);
         bool is_cpu = target.kind == TILE_RT_TARGET_cpu;
         if (is_cpu && processor)
