@@ -48,6 +48,10 @@ def kernelbench():
           f'made by `python3 tests/judges/table.py` of {name}.\n')
     if ratios:
         print(f'{right} of {len(rows) - len(missing)} right. Beside `torch.compile`, {summary(ratios)}.\n')
+    called = [row['compiled_us'] / row['ours_us'] for row in run['peers'] if row.get('compiled_us') and row.get('ours_us')]
+    if called:
+        same = sum(bool(row['right']) for row in run['peers'])
+        print(f"Called from Python as the references are: {same} of {len(run['peers'])} give what PyTorch gives; {summary(called)}.\n")
     print('| operator | ours | ms | eager | torch.compile | ratio | bytes of source |\n|---|---|---|---|---|---|---|')
     print('\n'.join(lines))
 
