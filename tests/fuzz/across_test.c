@@ -139,7 +139,7 @@ int main(int count, char **arguments)
 {
     static const char *const targets[] = {"cpu", "sm_75", "sm_90a"};
     uint64_t first = count > 1 ? strtoull(arguments[1], NULL, 0) : 1;
-    uint64_t sources = count > 2 ? strtoull(arguments[2], NULL, 0) : 30;
+    uint64_t sources = count > 2 ? strtoull(arguments[2], NULL, 0) : 36;
     int failures = 0, programs = 0;
     nvptx_begin(NULL);
     for (uint64_t seed = first; seed < first + sources && failures < 8; seed++) {
