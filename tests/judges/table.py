@@ -2,8 +2,8 @@
 """Makes TABLE.md of the newest runs in results/: `table.py > TABLE.md`.
 
 results/NAME-kernelbench.json holds {"device", "driver", "commit", "pytorch", "kernelbench", "ours": [...], "peers": [...]}: lines of
-judge --json and of kernelbench/peers.py --json; results/NAME-npbench.json is what npbench/measure writes, and causes.json there
-says of a program why it is slower than its peer, or why there is none; results/NAME-core.json has the lines of judge --brief --json."""
+judge --json and of kernelbench/peers.py --json; results/NAME-npbench.json is what npbench/measure writes, and causes.json in the
+folders of both says of a program why it is slower than its peer, or why there is none; results/NAME-core.json has the lines of judge --brief --json."""
 import json, math, re
 from pathlib import Path
 
@@ -29,6 +29,7 @@ def summary(ratios):
 def kernelbench():
     name, run = newest('kernelbench')
     peers = {row['name']: row for row in run['peers']}
+    causes = json.loads((HERE / 'kernelbench/causes.json').read_text())
     ratios, right = [], 0
     missing = [{'name': name, 'status': 'not run', 'us': None} for name in peers if name not in {r['name'] for r in run['ours']}]
     rows = sorted(run['ours'] + missing, key=lambda row: int(row['name'].split('_')[0]))
@@ -41,7 +42,8 @@ def kernelbench():
         if ratio:
             ratios.append(ratio)
         cells = [row['name'], row['status'], f"{row['us'] / 1e3:.3f}" if row['us'] else '', f'{eager / 1e3:.3f}' if eager else '',
-                 f'{compiled / 1e3:.3f}' if compiled else '', f'{ratio:.2f}' if ratio else '', str(source_bytes(row['name']))]
+                 f'{compiled / 1e3:.3f}' if compiled else '', f'{ratio:.2f}' if ratio else '', str(source_bytes(row['name'])),
+                 causes.get(row['name'], '')]
         lines.append('| ' + ' | '.join(cells) + ' |')
     print('# KernelBench, level 1\n')
     print(f"{run['device']}, driver {run['driver']}, commit {run['commit']}; peer: PyTorch {run['pytorch']}, KernelBench {run['kernelbench']}; "
@@ -52,7 +54,7 @@ def kernelbench():
     if called:
         same = sum(bool(row['right']) for row in run['peers'])
         print(f"Called from Python as the references are: {same} of {len(run['peers'])} give what PyTorch gives; {summary(called)}.\n")
-    print('| operator | ours | ms | eager | torch.compile | ratio | bytes of source |\n|---|---|---|---|---|---|---|')
+    print('| operator | ours | ms | eager | torch.compile | ratio | bytes of source | cause |\n|---|---|---|---|---|---|---|---|')
     print('\n'.join(lines))
 
 
