@@ -13,6 +13,20 @@ static double close_to(enum exec_type type, double sum, double value)
     return eps(type) * (4 * fabs(sum) + fabs(value) + 16) + 1e-4;
 }
 
+/* Of a row: the means of x*w*y and of w*y. */
+static void means_of_row(const struct exec_tensor *x, const struct exec_tensor *y, const struct exec_tensor *w,
+                         int64_t row, int64_t n, double *s, double *e)
+{
+    *s = *e = 0;
+    for (int64_t k = 0; k < n; k++) {
+        double wd = exec_before(w, k) * exec_before(y, row * n + k);
+        *s += exec_before(x, row * n + k) * wd;
+        *e += wd;
+    }
+    *s /= (double)n;
+    *e /= (double)n;
+}
+
 static void run_norm(struct exec_case *c, enum exec_type type, int is_first)
 {
     int64_t m = c->extent[0], n = c->extent[1], shape[2] = {m, n};
@@ -40,14 +54,8 @@ static void run_norm(struct exec_case *c, enum exec_type type, int is_first)
         exec_called(c, behind_norm_back_bf16(c->stream, &vx, &vy, &vw, &vr, &vp, &vq, is_first));
     }
     for (int64_t i = 0; i < m; i++) {
-        double s = 0, e = 0;
-        for (int64_t k = 0; k < n; k++) {
-            double wd = exec_before(w, k) * exec_before(y, i * n + k);
-            s += exec_before(x, i * n + k) * wd;
-            e += wd;
-        }
-        s /= (double)n;
-        e /= (double)n;
+        double s, e;
+        means_of_row(x, y, w, i, n, &s, &e);
         for (int64_t k = 0, at = i * n; k < n; k++, at++) {
             double v = exec_before(x, at), d = exec_before(y, at), wd = exec_before(w, k) * d;
             exec_expect(c, r, at, wd - (v * s + e), close_to(type, v * s + e, wd));
@@ -87,14 +95,8 @@ static void run_added(struct exec_case *c, enum exec_type type)
     for (int64_t k = 0; k < n; k++)
         most[k] = exec_before(q, k);
     for (int64_t i = 0; i < m; i++) {
-        double s = 0, e = 0;
-        for (int64_t k = 0; k < n; k++) {
-            double wd = exec_before(w, k) * exec_before(y, i * n + k);
-            s += exec_before(x, i * n + k) * wd;
-            e += wd;
-        }
-        s /= (double)n;
-        e /= (double)n;
+        double s, e;
+        means_of_row(x, y, w, i, n, &s, &e);
         for (int64_t k = 0, at = i * n; k < n; k++, at++) {
             double v = exec_before(x, at), d = exec_before(y, at), wd = exec_before(w, k) * d;
             exec_expect(c, r, at, wd - (v * s + e), close_to(type, v * s + e, wd));
