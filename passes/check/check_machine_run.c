@@ -4,7 +4,10 @@
 
 #include "passes/check/check_value.h"
 
-enum { WARPGROUP = 4 };
+enum {
+    WARPGROUP = 4,
+    MOST_TURNS = 1000 /* of a while, for values: one that waits for other programs turns for ever here */
+};
 
 int64_t check_number(const struct check_agent *agent, const struct ir_value *value)
 {
@@ -137,6 +140,8 @@ static void end_block(struct check *check, struct check_agent *agent, const stru
         end_for(check, agent, op);
     } else if (owner->opcode == OP_WHILE && (op->opcode == OP_YIELD || check_number(agent, op->operands[0]))) {
         int skip = op->opcode == OP_CONDITION;
+        if (check->values && ++frame->variable > MOST_TURNS)
+            check->steps = 0;
         frame->block = owner->regions[skip];
         frame->next = frame->block->first;
         copy_values(check, agent, owner->result_count, op->operands + skip, frame->block->arguments.data);
