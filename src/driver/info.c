@@ -23,15 +23,14 @@ static void print_kernels(const struct object *object, const Elf64_Shdr *names, 
 {
     for (unsigned i = 0; i < object->header.e_shnum; i++) {
         Elf64_Shdr section;
-        if (!object_section(object, i, &section))
+        const char *shared = object_named_section(object, names, i, SHARED_SECTION, &section);
+        const char *name = object_named_section(object, names, i, CODE_SECTION, &section);
+        if (shared)
+            printf("shared  %s: %llu bytes of host code that other kernels have, too\n", object_shown(object, shared),
+                   (unsigned long long)section.sh_size);
+        if (!name)
             continue;
-        const char *name = object_name(object, names, section.sh_name);
-        if (strncmp(name, SHARED_SECTION, strlen(SHARED_SECTION)) == 0)
-            printf("shared  %s: %llu bytes of host code that other kernels have, too\n",
-                   object_shown(object, name + strlen(SHARED_SECTION)), (unsigned long long)section.sh_size);
-        if (strncmp(name, CODE_SECTION, strlen(CODE_SECTION)) != 0)
-            continue;
-        printf("kernel  %s: %llu bytes of host code\n", object_shown(object, name + strlen(CODE_SECTION)),
+        printf("kernel  %s: %llu bytes of host code\n", object_shown(object, name),
                (unsigned long long)section.sh_size);
         info_print_instances(object, i);
         ++*count;
@@ -170,12 +169,10 @@ static void print_images(const struct object *object, const Elf64_Shdr *names, i
 {
     for (unsigned i = 0; i < object->header.e_shnum; i++) {
         Elf64_Shdr section;
-        if (!object_section(object, i, &section) || section.sh_type == SHT_NOBITS)
+        const char *name = object_named_section(object, names, i, IMAGE_SECTION, &section);
+        if (!name)
             continue;
-        const char *name = object_name(object, names, section.sh_name);
-        if (strncmp(name, IMAGE_SECTION, strlen(IMAGE_SECTION)) != 0)
-            continue;
-        print_image(object, names, name + strlen(IMAGE_SECTION), &section, i);
+        print_image(object, names, name, &section, i);
         *texts += info_is_ptx(name);
         ++*count;
     }

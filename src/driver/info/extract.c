@@ -67,12 +67,9 @@ const char *info_extract(const struct object *object, const Elf64_Shdr *names, c
     int count = 0;
     for (unsigned i = 0; i < object->header.e_shnum; i++) {
         Elf64_Shdr section;
-        if (!object_section(object, i, &section) || section.sh_type == SHT_NOBITS)
+        const char *name = object_named_section(object, names, i, IMAGE_SECTION, &section);
+        if (!name)
             continue;
-        const char *name = object_name(object, names, section.sh_name);
-        if (strncmp(name, IMAGE_SECTION, strlen(IMAGE_SECTION)) != 0)
-            continue;
-        name += strlen(IMAGE_SECTION);
         bool is_ptx = info_is_ptx(name);
         if (!is_wanted(object, &wanted, name, is_ptx))
             continue;

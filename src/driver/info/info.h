@@ -28,6 +28,9 @@ const char *object_shown(const struct object *object, const char *name);
 /* Sections of kernels' host code and of images begin so, and behind it comes the name. */
 #define CODE_SECTION ".text.tile."
 #define IMAGE_SECTION ".rodata.tile.image."
+/* That name, where section `index` is in the file and begins so; else NULL. */
+const char *object_named_section(const struct object *object, const Elf64_Shdr *names, unsigned index,
+                                 const char *prefix, Elf64_Shdr *section);
 /* "softmax_f16__12.sm_90a.ptx": softmax_f16, and sm_90a.ptx. */
 void info_split_image(const struct object *object, const char *name, const char **kernel, const char **target);
 /* Of an image's name. */

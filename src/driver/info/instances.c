@@ -192,12 +192,10 @@ static void put_instance(const struct object *object, const Elf64_Shdr *names, s
                           variant.threads, variant.dynamic_shared, variant.cluster > 1 ? variant.cluster : 1,
                           variant.persistent, variant.map_count);
     }
-    if (!is_cpu && follow(object, member(at, offsetof(struct tile_rt_variant, image)), &image) &&
-        object_section(object, image.section, &section)) {
-        const char *name = object_name(object, names, section.sh_name);
-        bool is_image = strncmp(name, IMAGE_SECTION, strlen(IMAGE_SECTION)) == 0;
+    if (!is_cpu && follow(object, member(at, offsetof(struct tile_rt_variant, image)), &image)) {
+        const char *name = object_named_section(object, names, image.section, IMAGE_SECTION, &section);
         buffer_puts(out, ",\"image\":");
-        buffer_put_json(out, is_image ? name + strlen(IMAGE_SECTION) : "");
+        buffer_put_json(out, name ? name : "");
     }
     buffer_puts(out, "}");
 }

@@ -51,12 +51,9 @@ static int put_sections(const struct object *object, const Elf64_Shdr *names, co
     int count = 0;
     for (unsigned i = 0; i < object->header.e_shnum; i++) {
         Elf64_Shdr section;
-        if (!object_section(object, i, &section))
+        const char *name = object_named_section(object, names, i, prefix, &section);
+        if (!name)
             continue;
-        const char *name = object_name(object, names, section.sh_name);
-        if (strncmp(name, prefix, strlen(prefix)) != 0 || (of_images && section.sh_type == SHT_NOBITS))
-            continue;
-        name += strlen(prefix);
         if (count++)
             buffer_puts(out, ",");
         if (of_images) {

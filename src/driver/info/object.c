@@ -31,6 +31,16 @@ const char *object_name(const struct object *object, const Elf64_Shdr *strings, 
     return memchr(text, 0, strings->sh_size - offset) ? text : "";
 }
 
+const char *object_named_section(const struct object *object, const Elf64_Shdr *names, unsigned index,
+                                 const char *prefix, Elf64_Shdr *section)
+{
+    size_t length = strlen(prefix);
+    if (!object_section(object, index, section) || section->sh_type == SHT_NOBITS)
+        return NULL;
+    const char *name = object_name(object, names, section->sh_name);
+    return strncmp(name, prefix, length) == 0 ? name + length : NULL;
+}
+
 bool object_open(struct object *object)
 {
     Elf64_Shdr names;
