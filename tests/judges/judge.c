@@ -446,26 +446,31 @@ static bool open_case(struct judge_case *c, const char *name)
     return false;
 }
 
-/* Tensor t of a problem with the suite's sizes: its elements, negative for a workspace; 0: there is none. */
-int64_t judge_tensor_elements(const char *name, int t)
+/* A problem with the suite's sizes, which are read once; NULL: there is none of this name.  It is never released. */
+struct judge_case *judge_open(const char *name)
 {
-    struct judge_case c;
-    if (!open_case(&c, name) || t < 0 || t >= c.tensor_count)
-        return 0;
-    return !c.tensors[t].given && !c.tensors[t].result ? -c.tensors[t].elements : c.tensors[t].elements;
+    struct judge_case *c = malloc(sizeof *c);
+    if (c && open_case(c, name))
+        return c;
+    free(c);
+    return NULL;
 }
 
-/* Calls our kernel of a problem on the suite's sizes, with the memory of all its tensors in order, workspaces and the
- * result too.  The status of the call; -1 where there is no such problem. */
-int judge_run(const char *name, struct CUstream_st *stream, void *const *memory)
+/* The elements of tensor t, negative for a workspace; 0: there is none. */
+int64_t judge_tensor_elements(const struct judge_case *c, int t)
 {
-    struct judge_case c;
-    if (!open_case(&c, name))
-        return -1;
-    c.stream = stream;
-    for (int t = 0; t < c.tensor_count; t++)
-        judge_set_memory(&c.tensors[t], memory[t]);
-    return call(&c);
+    if (t < 0 || t >= c->tensor_count)
+        return 0;
+    return !c->tensors[t].given && !c->tensors[t].result ? -c->tensors[t].elements : c->tensors[t].elements;
+}
+
+/* Calls our kernel with the memory of all tensors in order, workspaces and the result too.  The status of the call. */
+int judge_run(struct judge_case *c, struct CUstream_st *stream, void *const *memory)
+{
+    c->stream = stream;
+    for (int t = 0; t < c->tensor_count; t++)
+        judge_set_memory(&c->tensors[t], memory[t]);
+    return call(c);
 }
 
 /* ---- main ---- */
