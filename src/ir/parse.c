@@ -557,9 +557,7 @@ static void parse_results(struct parser *parser, struct pending *pending)
 /* `for %k:` is the form of its own, `for %lo, %hi, %step` the general one. */
 static bool looking_at_for(const struct parser *parser, const struct pending *pending)
 {
-    const char *at = parser->at + 1;
-    while (at < parser->end && parser_is_name((unsigned char)*at))
-        at++;
+    const char *at = parser_value_name_end(parser, parser->at + 1);
     return pending->opcode == OP_FOR && at < parser->end && *at == ':';
 }
 

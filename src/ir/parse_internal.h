@@ -39,5 +39,7 @@ int parser_small_integer(struct parser *parser, int least, int most);
 /* 1, 2, 3 up to the bracket `close`; `?` is IR_DYNAMIC where allowed. */
 int parser_number_list(struct parser *parser, const char *close, bool unknown, int limit, int64_t *numbers);
 const char *parser_symbol(struct parser *parser);     /* @name or @"name" */
-const char *parser_value_name(struct parser *parser); /* %name or %12: the text behind the `%`, in scratch */
+const char *parser_value_name(struct parser *parser); /* %name, %name.part or %12: what is behind the `%`, in scratch */
+/* Where the name of a value ends that starts at `at`, behind the `%`. */
+const char *parser_value_name_end(const struct parser *parser, const char *at);
 #endif

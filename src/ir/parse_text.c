@@ -170,12 +170,21 @@ const char *parser_symbol(struct parser *parser)
     return name;
 }
 
+const char *parser_value_name_end(const struct parser *parser, const char *at)
+{
+    for (; at < parser->end; at++)
+        if (!parser_is_name((unsigned char)*at) &&
+            (*at != '.' || parser->end - at < 2 || !is_name_start((unsigned char)at[1])))
+            break;
+    return at;
+}
+
 const char *parser_value_name(struct parser *parser)
 {
     parser_expect(parser, "%");
     const char *start = parser->at;
-    while (parser_is_name(parser_peek(parser)))
-        parser->at++;
+    if (parser_is_name(parser_peek(parser)))
+        parser->at = parser_value_name_end(parser, start);
     if (parser->at == start)
         parser_fail(parser, "the name of a value is expected behind '%'");
     return arena_substring(parser->scratch, start, (size_t)(parser->at - start));

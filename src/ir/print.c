@@ -122,6 +122,8 @@ static bool take(struct printer *printer, const char *name)
     return true;
 }
 
+static bool starts_name(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+
 /* The hint reduced to what a name may hold; NULL when nothing is left or it would read as a number. */
 static const char *clean_hint(struct arena *arena, const char *hint)
 {
@@ -130,7 +132,7 @@ static const char *clean_hint(struct arena *arena, const char *hint)
     char *clean = arena_alloc(arena, strlen(hint) + 1);
     size_t size = 0;
     for (const char *c = hint; *c; c++)
-        if ((*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || *c == '_' || (size && *c >= '0' && *c <= '9'))
+        if (starts_name(*c) || (size && *c >= '0' && *c <= '9') || (size && *c == '.' && starts_name(c[1])))
             clean[size++] = *c;
     return size ? clean : NULL;
 }

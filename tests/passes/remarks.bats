@@ -154,7 +154,8 @@ END
 @test "what a loop may write of what it reads, and what says so" {
     local stays='this load stays where it is: the loop'
     loop() { # PARAMETERS CLAUSE BODY
-        printf 'kernel k(%s) grid(i: 1) %s { for k in 0..n step 64 { %s } }\n' "$@" >k.tile
+        printf 'struct ends { last: *f32; first: *f32; }
+            kernel k(%s) grid(i: 1) %s { for k in 0..n step 64 { %s } }\n' "$@" >k.tile
     }
     reasons() { # SUFFIX: of the load that stands in the loop, and of the one that would not
         gives sm_80 prefetch_loads "$stays$1"
@@ -183,6 +184,8 @@ END
     lacks sm_80 licm 'by `alias`'
     loop 'x: in f32[N], y: out f32[N], p: *f32, n: i32' '' 'y[k +: 64] = x[k +: 64] + x[0 +: 64]; store(p + k, 1.0);'
     reasons ' may write what it reads: `p` may point there, as nothing says `restrict`'
+    loop 'x: in f32[N], y: out f32[N], p: ends, n: i32' '' 'y[k +: 64] = x[k +: 64] + x[0 +: 64]; store(p.first + k, 1.0);'
+    reasons ' may write what it reads: `p.first` may point there, as nothing says `restrict`'
     loop 'x: in f32[N], y: out f32[N], p: restrict *f32, n: i32' '' 'y[k +: 64] = x[k +: 64] + x[0 +: 64]; store(p + k, 1.0);'
     lacks sm_80 licm 'the load stays'
     loop 'x: in f32[N], y: out f32[N], f: inout i32[1], n: i32' '' 'y[k +: 64] = x[k +: 64] + x[0 +: 64]; atomic_add(f[0], 1, order = acq_rel);'

@@ -156,10 +156,7 @@ static void make_member(struct body *b, int number)
     struct value *whole = &b->parameters[p->member_of - 1];
     if (whole->kind != VALUE_TUPLE)
         return;
-    const char *name = arena_printf(b->e->arena, "%s_%s",
-                                    b->plan->entry->kernel->declaration->parameters.data[p->member_of - 1]->name.text,
-                                    whole->structure->members[p->member]);
-    struct value v = value_run(make_argument(b, number, name), p->at);
+    struct value v = value_run(make_argument(b, number, p->name), p->at);
     v.enumeration = whole->structure->type->members[p->member]->enumeration;
     whole->list.data[p->member] = v;
 }
