@@ -156,15 +156,27 @@ void tile_rt_keep_loaded(const void *address)
 
 TILE_RT_COLD static int fail_version(unsigned made)
 {
-    return tile_rt_fail(TILE_ERR_ABI,
-                        "an object made for version %u of the run time meets version %u; compile the .tile file again, "
-                        "or link the libtilert of the tilecc that made it",
-                        made, (unsigned)TILE_RT_ABI);
+    const char *advice = made < TILE_RT_ABI
+                             ? "compile the .tile file again, or link the libtilert of the tilecc that made it"
+                             : "link the libtilert of the tilecc that made it, or a later one";
+    return tile_rt_fail(TILE_ERR_ABI, "an object made for version %u of the run time meets version %u; %s", made,
+                        (unsigned)TILE_RT_ABI, advice);
+}
+
+TILE_RT_COLD static int fail_needs(unsigned needs)
+{
+    return tile_rt_fail(
+        TILE_ERR_ABI,
+        "an object asks for what this run time, of its version %u, does not know yet (bits %x); link the "
+        "libtilert of the tilecc that made it, or a later one",
+        (unsigned)TILE_RT_ABI, needs);
 }
 
 int tile_rt_check_version(const struct tile_rt_kernel *kernel)
 {
-    return __builtin_expect(kernel->abi == TILE_RT_ABI, 1) ? TILE_OK : fail_version((unsigned)kernel->abi);
+    if (__builtin_expect(kernel->abi != TILE_RT_ABI, 0))
+        return fail_version((unsigned)kernel->abi);
+    return __builtin_expect(kernel->needs == 0, 1) ? TILE_OK : fail_needs((unsigned)kernel->needs);
 }
 
 /* With memory for the kernel's scratch. */

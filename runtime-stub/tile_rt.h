@@ -196,7 +196,8 @@ TILE_INLINE float tile_f8e5m2_to_float(tile_f8e5m2 bits) { return tile_expand_fl
 
 /* ---- the descriptor --------------------------------------------------------------------------------------------- */
 
-/* Changes with every change to what is below: an object runs with the run time of its compiler and no other. */
+/* Rises with every change to what is below but one: a new bit of tile_rt_kernel.needs, which an object without it does
+ * not notice.  Objects of one number run with every run time of it that knows what they need (tilert(7), Versions). */
 #define TILE_RT_ABI 11
 
 /* Limits of a kernel; the compiler refuses a kernel beyond them. */
@@ -480,8 +481,9 @@ struct tile_rt_kernel {
     uint32_t slot_count; /* of parameters, scratch and report, without grid and program_base */
     uint32_t reports;    /* not 0: the last of them is for a report; the launch waits and reads it */
     uint32_t report_count, print_count, scratch_count;
-    uint32_t ordered, reserved; /* ordered not 0: programs start in the order of their numbers */
-    const char *name;           /* the C symbol */
+    uint32_t ordered; /* not 0: programs start in the order of their numbers */
+    uint32_t needs;   /* bits: what it asks of its run time beyond the first of this number; there is none yet */
+    const char *name; /* the C symbol */
     const struct tile_rt_parameter *parameters;
     const struct tile_rt_name *names;        /* in an order in which each uses only earlier ones */
     const uint32_t *keys;                    /* indices into names: keys and derived, as variants list their values */

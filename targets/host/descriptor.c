@@ -633,7 +633,7 @@ LLVMValueRef host_descriptor(struct host_builder *builder, const struct kernel_e
     add_word(&d, &fields, (uint32_t)entry->prints.count);
     add_word(&d, &fields, (uint32_t)entry->scratch.count);
     add_word(&d, &fields, entry->ordered);
-    add_word(&d, &fields, 0);
+    add_word(&d, &fields, 0); /* needs */
     add_text(&d, &fields, entry->symbol);
     add(&d, &fields, array(&d, &parameters, "parameters", true));
     add(&d, &fields, array(&d, &names, "names", true));

@@ -288,8 +288,12 @@ static void other_abi(void)
     int64_t i = 1;
     const void *arguments[2] = {&i, &i};
     kernel.abi = TILE_RT_ABI + 1;
-    EXPECT_STATUS(tile_rt_launch(&kernel, TILE_CPU, arguments), TILE_ERR_ABI, "version");
+    EXPECT_STATUS(tile_rt_launch(&kernel, TILE_CPU, arguments), TILE_ERR_ABI, "or a later one");
     EXPECT_STATUS(tile_rt_load(&kernel), TILE_ERR_ABI, "version");
+    kernel.abi = TILE_RT_ABI;
+    kernel.needs = 4;
+    EXPECT_STATUS(tile_rt_launch(&kernel, TILE_CPU, arguments), TILE_ERR_ABI, "does not know yet (bits 4)");
+    EXPECT_STATUS(tile_rt_load(&kernel), TILE_ERR_ABI, "or a later one");
 }
 static void no_cpu_code(void)
 {
