@@ -34,27 +34,6 @@ bool emit_is_called(enum emit_kind kind)
     return kind != EMIT_TIR && kind != EMIT_PTX && kind != EMIT_LLVM && kind != EMIT_CUBIN;
 }
 
-void driver_error(const struct options *options, const char *format, ...)
-{
-    struct buffer text = {0};
-    va_list arguments;
-    va_start(arguments, format);
-    buffer_vprintf(&text, format, arguments);
-    va_end(arguments);
-    for (size_t i = 0; i < text.size; i++) /* names of files may hold what a terminal would obey */
-        if ((unsigned char)text.data[i] < ' ' || text.data[i] == 0x7f)
-            text.data[i] = '?';
-    if (options && options->json) {
-        struct arena *arena = arena_create();
-        struct diagnostics *one = diagnostics_create(arena);
-        diag_report(one, DIAGNOSTIC_E1007, (struct location){0}, "%s", text.data);
-        diag_print_json(one, stderr);
-        arena_destroy(arena);
-    } else
-        fprintf(stderr, "tilecc: error: %s\n", text.data);
-    buffer_free(&text);
-}
-
 static bool starts_with(const char *text, const char *prefix) { return strncmp(text, prefix, strlen(prefix)) == 0; }
 
 /* Whether the argument is this option; *value is what is joined to it, or NULL. */

@@ -17,6 +17,18 @@ pattern() { awk -v n="$1" -v a="$2" 'BEGIN { for (i = 0; i < n; i++) printf " %d
     [ "$output" = "y = (empty)" ]
 }
 
+@test "views whose extents the others tell may be left out" {
+    expect 0 tilecc --interpret='k_axpy(2, [65])' k.tile
+    plain=$(tilecc --interpret='k_axpy(2, [65], [65])' k.tile)
+    [ "$output" = "$plain" ]
+    expect 0 tilecc --interpret='k_axpy(2, [65], _)' k.tile
+    [ "$output" = "$plain" ]
+    expect 2 tilecc --interpret='k_axpy(2, _, [65])' k.tile
+    contains '--interpret: k_axpy: `x` alone tells its extent `N`: give it in the call'
+    expect 2 tilecc --interpret='k_axpy(2)' k.tile
+    contains '`x` alone tells its extent `N`'
+}
+
 @test "passes change nothing" {
     for example in 'saxpy(3, [2000], [2000])' 'softmax_f32([3, 300], [3, 300])'; do
         file=$SRCDIR/examples/${example%%[_(]*}.tile
@@ -81,7 +93,7 @@ TILE
     contains "lists them"
     expect 2 tilecc --interpret='softmax([3, 4], [3, 4])' "$SRCDIR/examples/softmax.tile"
     contains "'softmax' has several entries: softmax_f32, softmax_f16, softmax_bf16"
-    expect 2 tilecc --interpret='k_axpy(2, [4])' k.tile
+    expect 2 tilecc --interpret='k_axpy([4])' k.tile
     expect 2 tilecc --interpret='k_axpy(2, [4], [4], 5)' k.tile
     expect 2 tilecc --interpret='k_axpy(two, [4], [4])' k.tile
     contains "'a'"

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "driver/host_value.h"
+#include "driver/run/host_value.h"
 #include "front/front.h"
 #include "interp/interp.h"
 #include "ir/verify/verify.h"

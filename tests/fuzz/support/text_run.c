@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "driver/host_value.h"
+#include "driver/run/host_value.h"
 #include "front/front.h"
 #include "targets/target.h"
 #include "text.h"

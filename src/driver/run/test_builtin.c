@@ -1,5 +1,5 @@
 /* Functions of a test block: those of the language that have a meaning in f64, random tensors, and expectations. */
-#include "driver/test_walk.h"
+#include "driver/run/test_walk.h"
 
 #include <math.h>
 #include <string.h>

@@ -25,6 +25,14 @@ bool host_evaluate(const struct host_call *call, const struct kernel_expression 
 const char *host_failure(const struct host_call *call, const struct kernel_expression *expression, const char *text);
 /* Fills names and keys and checks extents and `requires`.  NULL, or what is wrong. */
 const char *host_bind(struct arena *arena, struct host_call *call);
+/* A call of which names and keys are not bound yet. */
+struct host_call host_call_begin(struct arena *arena, const struct kernel_entry *entry,
+                                 const struct host_argument *arguments);
+/* The extents, in elements, of a view that nobody gave, by the names that host_bind has bound.  NULL, or why they are
+ * not known. */
+const char *host_deduce_extents(const struct host_call *call, int parameter, int64_t *extent);
+/* The first variant that fits, as the wrapper picks it; NULL: none. */
+struct kernel_variant *host_pick_variant(const struct host_call *call);
 /* What the run time gives a launch for itself: a memory and an argument for each scratch of the entry, filled.  NULL, or
  * what is wrong. */
 const char *host_make_scratch(const struct host_call *call, const struct kernel_variant *variant,

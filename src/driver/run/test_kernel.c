@@ -3,9 +3,9 @@
  *
  *     let y = saxpy(2.0, x, y0);          values stand in the order of the parameters, without those that are `out`
  *     let r = parts(x, r = zeros(f32[4]));    an `out` view whose extents nothing else tells, or whose rest shows */
-#include "driver/host_value.h"
-#include "driver/report_text.h"
-#include "driver/test_walk.h"
+#include "driver/run/host_value.h"
+#include "driver/say/report_text.h"
+#include "driver/run/test_walk.h"
 
 #include <math.h>
 #include <string.h>
@@ -237,16 +237,12 @@ static const char *make_outputs(struct kernel_call *k, struct host_call *host)
         const struct kernel_parameter *p = &k->entry->parameters.data[i];
         if (!is_out(p) || p->optional || k->arguments[i].present)
             continue;
-        for (int d = 0; d < p->rank; d++) {
-            int name = p->binds[d];
-            if (name >= 0 && k->entry->names.data[name].parameter == i && k->given[i].kind == TEST_NOTHING)
-                return arena_printf(k->t->arena, "`%s` alone tells its extent `%s`: give it by name, as zeros", p->name,
-                                    k->entry->names.data[name].name);
-            if (!p->extent[d] || !host_evaluate(host, p->extent[d], &k->arguments[i].extent[d]))
-                return "the extents of what it writes cannot be computed";
-            if (k->arguments[i].extent[d] < 0 || k->arguments[i].extent[d] > 1 << 26)
+        const char *unknown = host_deduce_extents(host, i, k->arguments[i].extent);
+        if (unknown)
+            return arena_printf(k->t->arena, "%s: give it by name, as zeros", unknown);
+        for (int d = 0; d < p->rank; d++)
+            if (k->arguments[i].extent[d] > 1 << 26)
                 return problem ? problem : "what it writes is too large for a test";
-        }
         const char *odd = p->nibbles ? halve(k, i, NULL) : NULL;
         if (odd)
             return odd;
@@ -256,20 +252,6 @@ static const char *make_outputs(struct kernel_call *k, struct host_call *host)
 }
 
 /* ---- the run ---- */
-
-static const struct kernel_variant *pick(const struct host_call *host)
-{
-    for (int i = 0; i < host->entry->variants.count; i++) {
-        const struct kernel_variant *variant = &host->entry->variants.data[i];
-        int64_t holds = 1;
-        bool good = true;
-        for (int key = 0; key < host->entry->keys.count; key++)
-            good = good && variant->key_values[key] == host->keys[key];
-        if (good && (!variant->predicate || (host_evaluate(host, variant->predicate, &holds) && holds)))
-            return variant;
-    }
-    return NULL;
-}
 
 static int list_arguments(struct kernel_call *k, const struct host_call *host, struct interp_argument *arguments)
 {
@@ -428,7 +410,7 @@ struct test_value test_call_kernel(struct test_walk *t, struct global *kernel, c
     const char *problem = make_outputs(k, &host);
     if (problem)
         return refuse(k, problem);
-    const struct kernel_variant *variant = pick(&host);
+    const struct kernel_variant *variant = host_pick_variant(&host);
     if (!variant)
         return refuse(k, "no instance fits these arguments");
     return run(k, &host, variant) ? results(k) : test_of(NULL, call->at);

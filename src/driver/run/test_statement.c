@@ -1,6 +1,6 @@
 /* Statements of a test block, functions that it calls, and the run over all tests of a file. */
 #include "driver/driver.h"
-#include "driver/test_walk.h"
+#include "driver/run/test_walk.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* Evaluates host expressions and binds the names of a call, as the wrapper of a launch does. */
-#include "driver/host_value.h"
+#include "driver/run/host_value.h"
 
 #include <limits.h>
 #include <string.h>
@@ -361,6 +361,41 @@ const char *host_bind(struct arena *arena, struct host_call *call)
             problem = arena_printf(arena, "requires(%s) does not hold", requirement->text ? requirement->text : "...");
     }
     return problem;
+}
+
+struct host_call host_call_begin(struct arena *arena, const struct kernel_entry *entry,
+                                 const struct host_argument *arguments)
+{
+    return (struct host_call){arena, entry, arguments, ARENA_ARRAY(arena, int64_t, entry->names.count),
+                              ARENA_ARRAY(arena, int64_t, entry->keys.count)};
+}
+
+const char *host_deduce_extents(const struct host_call *call, int parameter, int64_t *extent)
+{
+    const struct kernel_parameter *p = &call->entry->parameters.data[parameter];
+    for (int d = 0; d < p->rank; d++) {
+        int name = p->binds[d];
+        if (name >= 0 && call->entry->names.data[name].parameter == parameter)
+            return arena_printf(call->arena, "`%s` alone tells its extent `%s`", p->name,
+                                call->entry->names.data[name].name);
+        if (!p->extent[d] || !host_evaluate(call, p->extent[d], &extent[d]) || extent[d] < 0)
+            return arena_printf(call->arena, "extent %d of `%s` cannot be computed", d, p->name);
+    }
+    return NULL;
+}
+
+struct kernel_variant *host_pick_variant(const struct host_call *call)
+{
+    for (int i = 0; i < call->entry->variants.count; i++) {
+        struct kernel_variant *variant = &call->entry->variants.data[i];
+        int64_t holds = 1;
+        bool fits = true;
+        for (int k = 0; k < call->entry->keys.count; k++)
+            fits = fits && variant->key_values[k] == call->keys[k];
+        if (fits && (!variant->predicate || (host_evaluate(call, variant->predicate, &holds) && holds)))
+            return variant;
+    }
+    return NULL;
 }
 
 /* ---- scratch ---- */

@@ -1,7 +1,7 @@
 /* A walk over a test block: shared by the files test_*.c. */
 #ifndef TILECC_DRIVER_TEST_WALK_H
 #define TILECC_DRIVER_TEST_WALK_H
-#include "driver/test_tensor.h"
+#include "driver/run/test_tensor.h"
 #include "front/walk/walk.h"
 
 enum test_kind {

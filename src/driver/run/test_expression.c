@@ -1,5 +1,5 @@
 /* Expressions of a test block: on tensors of the host, in f64. */
-#include "driver/test_walk.h"
+#include "driver/run/test_walk.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Tensors of the host (test_tensor.h). */
-#include "driver/test_tensor.h"
+#include "driver/run/test_tensor.h"
 
 #include <math.h>
 #include <string.h>
