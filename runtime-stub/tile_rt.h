@@ -22,7 +22,7 @@
 extern "C" {
 #endif
 
-/* ---- what users see.  src/driver/header.c copies this block and the next two from here into each header. -------- */
+/* ---- what users see.  src/driver/header/header.c copies this block and the next two from here into each header. -------- */
 
 #ifndef TILE_SHARED_DECLARATIONS
 #define TILE_SHARED_DECLARATIONS 1

@@ -1,10 +1,11 @@
 # The CMake package of tilecc, installed as <prefix>/lib/cmake/tilecc/tilecc-config.cmake.
 #
 #   find_package(tilecc REQUIRED)
-#   tile_add_library(kernels gemm.tile softmax.tile [ARCHITECTURES 80 90a] [PREFIX name_] [NO_CPU] [OPTIONS -O3 ...])
+#   tile_add_library(kernels gemm.tile softmax.tile [ARCHITECTURES 80 90a] [PREFIX name_] [NO_CPU] [PYTHON] [OPTIONS -O3 ...])
 #   target_link_libraries(app PRIVATE kernels)
 #
-# makes a static library of the kernels; who links it finds the headers (gemm.h, softmax.h) and the run time.  Without
+# makes a static library of the kernels; who links it finds the headers (gemm.h, softmax.h) and the run time.  PYTHON makes
+# Python modules, too (gemm.py with libgemm.so), in the folder that the target's property TILE_PYTHON names.  Without
 # ARCHITECTURES the variable CMAKE_CUDA_ARCHITECTURES counts, and without that, or where it is OFF, the defaults of
 # tilecc.  80 and 80-real are machine code, 80-virtual is PTX, native is the GPUs of this machine, all is what tilecc has.
 # Who compiles for the other processor of x86-64 and AArch64 gets a run time for that.
@@ -130,7 +131,7 @@ function(_tilecc_architectures result no_cpu)
 endfunction()
 
 function(tile_add_library name)
-  cmake_parse_arguments(PARSE_ARGV 1 tile "NO_CPU" "PREFIX" "ARCHITECTURES;OPTIONS")
+  cmake_parse_arguments(PARSE_ARGV 1 tile "NO_CPU;PYTHON" "PREFIX" "ARCHITECTURES;OPTIONS")
   if(NOT tile_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "tile_add_library(${name}): no .tile source is named")
   endif()
@@ -151,6 +152,11 @@ function(tile_add_library name)
   file(MAKE_DIRECTORY "${folder}")
   set(objects "")
   set(headers "")
+  set(modules "")
+  set(_tilecc_linker "${CMAKE_C_COMPILER}")
+  if(NOT _tilecc_linker)
+    set(_tilecc_linker "${CMAKE_CXX_COMPILER}")
+  endif()
   foreach(source IN LISTS tile_UNPARSED_ARGUMENTS)
     get_filename_component(path "${source}" ABSOLUTE)
     get_filename_component(stem "${source}" NAME_WE)
@@ -168,6 +174,17 @@ function(tile_add_library name)
       VERBATIM)
     list(APPEND objects "${object}")
     list(APPEND headers "${folder}/${stem}.h")
+    if(tile_PYTHON)
+      set(module "${folder}/python/${stem}.py")
+      file(MAKE_DIRECTORY "${folder}/python")
+      add_custom_command(
+        OUTPUT "${module}" "${folder}/python/lib${stem}.so"
+        COMMAND "${CMAKE_COMMAND}" -E env "CC=${_tilecc_linker}" $<TARGET_FILE:tilecc::tilecc> ${options} --emit=python -o "${module}" "${path}"
+        DEPENDS "${object}" tilecc::tilecc # whose dependencies are the same, and whose code is in the cache then
+        COMMENT "Making a Python module of ${source}"
+        VERBATIM)
+      list(APPEND modules "${module}")
+    endif()
   endforeach()
   set_source_files_properties(${objects} PROPERTIES EXTERNAL_OBJECT TRUE GENERATED TRUE)
   add_library(${name} STATIC ${objects} ${headers})
@@ -176,6 +193,11 @@ function(tile_add_library name)
     set_target_properties(${name} PROPERTIES LINKER_LANGUAGE C)
   else()
     set_target_properties(${name} PROPERTIES LINKER_LANGUAGE CXX)
+  endif()
+  if(tile_PYTHON)
+    add_custom_target(${name}_python ALL DEPENDS ${modules})
+    add_dependencies(${name}_python ${name})
+    set_target_properties(${name} PROPERTIES TILE_PYTHON "${folder}/python")
   endif()
   target_include_directories(${name} PUBLIC "${folder}")
   target_link_libraries(${name} PUBLIC tilecc::rt)

@@ -5,20 +5,27 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 /* What a tool sees of our environment: nothing that could change what it does. */
-static char *const tool_environment[] = {"LC_ALL=C", "PATH=/nonexistent", "HOME=/nonexistent", "TMPDIR=/tmp", NULL};
+static const char *const tool_environment[] = {"LC_ALL=C", "HOME=/nonexistent", "TMPDIR=/tmp"};
+enum { TOOL_VARIABLES = sizeof tool_environment / sizeof *tool_environment };
+struct tool {
+    const char *const *argv;
+    const char *directory;
+    const char *environment[TOOL_VARIABLES + 2]; /* and PATH=..., NULL */
+};
 
 enum { EXIT_NOT_STARTED = 126 };
 
 /* Replaces this forked copy of us by the tool.  A reason why that failed goes through `report`, which exec closes. */
-static _Noreturn void become_tool(const char *const *argv, const char *directory, int report)
+static _Noreturn void become_tool(const struct tool *tool, int report)
 {
-    if (chdir(directory ? directory : "/") == 0)
-        execve(argv[0], (char *const *)(uintptr_t)argv, tool_environment);
+    if (chdir(tool->directory ? tool->directory : "/") == 0)
+        execve(tool->argv[0], (char *const *)(uintptr_t)tool->argv, (char *const *)(uintptr_t)tool->environment);
     int reason = errno;
     ssize_t ignored = write(report, &reason, sizeof reason);
     (void)ignored;
@@ -34,7 +41,7 @@ static void end_group(int number)
 
 /* Becomes the tool's keeper and ends as the tool does.  The system ends one process when we are killed, and a tool may be
  * a script, whose own children would go on: so it tells the keeper, which ends them all. */
-static _Noreturn void keep_tool(const char *const *argv, const char *directory, int report, pid_t parent)
+static _Noreturn void keep_tool(const struct tool *tool, int report, pid_t parent)
 {
     struct sigaction ending = {.sa_handler = end_group};
     sigaction(SIGTERM, &ending, NULL);
@@ -47,7 +54,7 @@ static _Noreturn void keep_tool(const char *const *argv, const char *directory, 
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (getppid() != keeper)
             _exit(EXIT_NOT_STARTED);
-        become_tool(argv, directory, report);
+        become_tool(tool, report);
     }
     if (id < 0) {
         int reason = errno;
@@ -72,9 +79,14 @@ bool child_run(const char *const *argv, const char *directory, const void *input
 {
     struct process process;
     int report[2];
+    struct buffer path = {0};
+    struct tool tool = {.argv = argv, .directory = directory};
     *result = (struct child_result){.exit_code = -1, .not_started = true};
     if (pipe(report) != 0)
         return false;
+    buffer_printf(&path, "PATH=%s", limits.path ? limits.path : "/nonexistent");
+    memcpy(tool.environment, tool_environment, sizeof tool_environment);
+    tool.environment[TOOL_VARIABLES] = path.data;
     struct sigaction ignore = {.sa_handler = SIG_IGN}, before;
     sigaction(SIGPIPE, &ignore, &before);
     pid_t parent = getpid(), id = process_start(&process, input, input_size, limits, result, NULL);
@@ -82,7 +94,7 @@ bool child_run(const char *const *argv, const char *directory, const void *input
         int end = fcntl(report[1], F_DUPFD_CLOEXEC, 3);
         close(report[0]);
         close(report[1]);
-        keep_tool(argv, directory, end, parent);
+        keep_tool(&tool, end, parent);
     }
     int reason = errno;
     close(report[1]);
@@ -92,6 +104,7 @@ bool child_run(const char *const *argv, const char *directory, const void *input
         process_serve(&process, 1);
     }
     close(report[0]);
+    buffer_free(&path);
     sigaction(SIGPIPE, &before, NULL);
     errno = reason;
     return !result->not_started && result->exit_code == 0 && !result->timed_out && !result->output_too_large;

@@ -7,7 +7,8 @@
 struct child_limits {
     int seconds;
     size_t memory_bytes, output_bytes;
-    int last_code; /* a worker that ends with it is the last: those that run are ended, no other is begun */
+    int last_code;    /* a worker that ends with it is the last: those that run are ended, no other is begun */
+    const char *path; /* a tool's PATH, by which a compiler finds its parts; NULL: it finds nothing */
 }; /* 0: none */
 struct child_result {
     int exit_code; /* of a normal exit, else -1 */

@@ -49,7 +49,7 @@ static int64_t read_limit(const char *text)
 /* Nothing else leaves a folder behind. */
 static bool makes_code(const struct options *options)
 {
-    bool has_code = options->emit == EMIT_OBJECT || options->emit == EMIT_CUBIN || options->emit == EMIT_FATBIN;
+    bool has_code = emit_has_object(options->emit) || options->emit == EMIT_CUBIN || options->emit == EMIT_FATBIN;
     return has_code && !options->dry_run && !options->syntax_only && !options->interpret && !options->run_tests;
 }
 

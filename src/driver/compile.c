@@ -147,7 +147,7 @@ static void set_up(struct compilation *compilation, const struct options *option
                                                   .verbose = options->verbose,
                                                   .dry_run = options->dry_run,
                                                   .want_ptx = options->save_temps || options->ptx_targets.count > 0,
-                                                  .share_code = options->emit == EMIT_OBJECT && !options->save_temps,
+                                                  .share_code = emit_has_object(options->emit) && !options->save_temps,
                                                   .resource_usage = options->resource_usage,
                                                   .jobs = 1,
                                                   .tool_seconds = options->tool_seconds,
@@ -353,7 +353,7 @@ enum exit_code compile_file(const struct options *options, const char *path, str
     jobs_release(&jobs);
     report_cache(&compilation);
     cache_trim(compilation.target.cache);
-    if (ok && options->remarks && options->emit == EMIT_OBJECT)
+    if (ok && options->remarks && emit_has_object(options->emit))
         report_cpu_instances(&compilation);
     report_filter_remarks(&compilation);
     report_diagnostics(&compilation);

@@ -8,6 +8,7 @@
 #ifndef TILECC_DRIVER_H
 #define TILECC_DRIVER_H
 #include "base/base.h"
+#include "base/embedded.h"
 #include "base/file.h"
 #include "driver/options.h"
 #include "driver/tools.h"
@@ -95,6 +96,10 @@ void emit_add(struct compilation *compilation, const char *path, const void *dat
 /* -o, or stem and suffix in the working directory. */
 const char *emit_name(const struct compilation *compilation, const char *suffix);
 bool emit_runtime(const struct options *options, enum exit_code *code);
+/* That of --host-target; NULL: this tilecc has none, which is said. */
+const struct embedded_file *emit_find_runtime(const struct options *options, enum exit_code *code);
+/* The object and the run time as a shared library.  False: said why. */
+bool link_library(struct compilation *compilation, const char *name, const struct buffer *object, struct buffer *out);
 
 /* Reads the call of --interpret and runs it as it stands.  No call: lists what can be called. */
 enum exit_code interpret_begin(struct compilation *compilation);

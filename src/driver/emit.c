@@ -7,8 +7,9 @@
 #include <string.h>
 
 #include "base/embedded.h"
-#include "driver/header.h"
-#include "driver/header_names.h"
+#include "driver/header/header.h"
+#include "driver/header/header_names.h"
+#include "driver/header/python.h"
 #include "config.h"
 #include "ir/text.h"
 
@@ -261,13 +262,19 @@ static bool emit_header(struct compilation *compilation, const char *path)
     return compilation->code == EXIT_OK;
 }
 
-static bool emit_object(struct compilation *compilation)
+static bool make_object(struct compilation *compilation, struct buffer *object)
 {
     int64_t begin = report_clock();
-    struct buffer object = {0};
-    bool ok = compilation->options->dry_run || host_object(&compilation->target, compilation->module, &object);
+    bool ok = compilation->options->dry_run || host_object(&compilation->target, compilation->module, object);
     compilation->stage_time[STAGE_OBJECT] = report_clock() - begin;
     progress_clear(compilation->target.progress);
+    return ok;
+}
+
+static bool emit_object(struct compilation *compilation)
+{
+    struct buffer object = {0};
+    bool ok = make_object(compilation, &object);
     const char *output = compilation->options->output;
     if (ok)
         emit_add(compilation, output ? output : emit_name(compilation, ".o"), object.data, object.size);
@@ -276,6 +283,26 @@ static bool emit_object(struct compilation *compilation)
     if (ok && !is_alone)
         ok = emit_header(compilation, emit_name(compilation, ".h"));
     return ok;
+}
+
+/* k.py and libk.so beside it: a k.so would be what `import k` takes for an extension module. */
+static bool emit_python(struct compilation *compilation)
+{
+    struct buffer object = {0}, library = {0}, text = {0};
+    const char *path = emit_name(compilation, ".py"), *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    const char *library_name = arena_printf(compilation->arena, "lib%.*s.so", base_length(name), name);
+    bool ok = make_object(compilation, &object) &&
+              (compilation->options->dry_run || link_library(compilation, library_name, &object, &library));
+    if (ok) {
+        python_print(compilation->module, TILECC_VERSION, library_name, &text);
+        emit_add(compilation, compilation->options->output ? compilation->options->output : path, text.data, text.size);
+        emit_add(compilation, arena_printf(compilation->arena, "%.*s%s", (int)(name - path), path, library_name),
+                 library.data, library.size);
+    }
+    buffer_free(&object);
+    buffer_free(&library);
+    buffer_free(&text);
+    return ok && compilation->code == EXIT_OK;
 }
 
 static bool compress_images(struct compilation *compilation)
@@ -315,7 +342,7 @@ static void save_temps(struct compilation *compilation)
 bool emit_outputs(struct compilation *compilation)
 {
     const char *output = compilation->options->output;
-    bool wants_header = compilation->options->emit == EMIT_OBJECT || compilation->options->emit == EMIT_HEADER, ok;
+    bool wants_header = emit_has_object(compilation->options->emit) || compilation->options->emit == EMIT_HEADER, ok;
     bool is_cubin = compilation->options->emit == EMIT_CUBIN, is_joined = output && strcmp(output, "-") == 0;
     if (wants_header && !header_check(compilation->module, compilation->arena, compilation->diagnostics))
         return false;
@@ -328,6 +355,7 @@ bool emit_outputs(struct compilation *compilation)
         progress_expect(compilation->target.progress, compilation->module->entries.data[i].variants.count);
     switch (compilation->options->emit) {
     case EMIT_OBJECT: ok = make_cubins(compilation) && compress_images(compilation) && emit_object(compilation); break;
+    case EMIT_PYTHON: ok = make_cubins(compilation) && compress_images(compilation) && emit_python(compilation); break;
     case EMIT_HEADER: ok = emit_header(compilation, output ? output : emit_name(compilation, ".h")); break;
     case EMIT_CUBIN:
     case EMIT_FATBIN:
@@ -340,7 +368,7 @@ bool emit_outputs(struct compilation *compilation)
     return ok && compilation->code == EXIT_OK;
 }
 
-bool emit_runtime(const struct options *options, enum exit_code *code)
+const struct embedded_file *emit_find_runtime(const struct options *options, enum exit_code *code)
 {
     bool is_arm = strncmp(options->host_triple, "aarch64", 7) == 0;
     const struct embedded_file *file = embedded_find(is_arm ? "tile_rt.aarch64.o" : "tile_rt.x86_64.o");
@@ -349,8 +377,15 @@ bool emit_runtime(const struct options *options, enum exit_code *code)
                      "this tilecc was built without a run time for %s; compile tile_rt.c with your own compiler",
                      options->host_triple);
         *code = EXIT_ENVIRONMENT;
-        return false;
     }
+    return file;
+}
+
+bool emit_runtime(const struct options *options, enum exit_code *code)
+{
+    const struct embedded_file *file = emit_find_runtime(options, code);
+    if (!file)
+        return false;
     struct output_set *outputs = output_set_create(options->arena);
     const char *failed;
     output_set_add(outputs, options->output ? options->output : "tile_rt.o", file->data, file->size);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/plant.h"
 #include "driver/depfile.h"
 #include "targets/target.h"
@@ -28,6 +29,8 @@ static const char *const emit_suffixes[] = {
 #undef X
 };
 const char *emit_suffix(enum emit_kind kind) { return emit_suffixes[kind]; }
+
+bool emit_has_object(enum emit_kind kind) { return kind == EMIT_OBJECT || kind == EMIT_PYTHON; }
 
 bool emit_is_called(enum emit_kind kind)
 {
@@ -143,7 +146,8 @@ static bool parse_emit(struct options *options, const char *word)
     if (strcmp(word, "c") == 0 || strcmp(word, "manifest") == 0)
         driver_error(options, "--emit=%s is not there yet", word);
     else
-        driver_error(options, "--emit: unknown kind '%s'; there are ptx, cubin, fatbin, llvm, tir, header, runtime",
+        driver_error(options,
+                     "--emit: unknown kind '%s'; there are ptx, cubin, fatbin, llvm, tir, header, python, runtime",
                      word);
     return false;
 }
@@ -491,6 +495,12 @@ static bool fits_together(const struct options *options)
                      options->dependency_file    ? "-MF"
                      : options->dependency_phony ? "-MP"
                                                  : "-MT");
+    else if (options->emit == EMIT_PYTHON && options->visibility == TARGET_VISIBILITY_HIDDEN)
+        driver_error(options,
+                     "--emit=python makes a library whose kernels Python finds; -fvisibility=hidden hides them");
+    else if (options->emit == EMIT_PYTHON && options->output &&
+             (strcmp(options->output, "-") == 0 || file_is_device(options->output)))
+        driver_error(options, "--emit=python writes a library beside the module, so -o names a file");
     else if (options->output && options->files.count > 1)
         driver_error(options, "-o cannot be given with more than one file");
     else if (options->dependencies_only && options->output && options->dependency_file)

@@ -41,6 +41,7 @@ extern const struct option_info option_info[OPTION_COUNT];
     X(LLVM, "llvm", ".ll")         \
     X(TIR, "tir", ".tir")          \
     X(HEADER, "header", ".h")      \
+    X(PYTHON, "python", ".py")     \
     X(RUNTIME, "runtime", ".o")
 enum emit_kind {
 #define X(id, word, suffix) EMIT_##id,
@@ -49,7 +50,8 @@ enum emit_kind {
         EMIT_COUNT
 };
 const char *emit_suffix(enum emit_kind kind);
-bool emit_is_called(enum emit_kind kind); /* by programs, with all arguments that the kernel takes */
+bool emit_has_object(enum emit_kind kind); /* code for all targets in one file, with its functions for C */
+bool emit_is_called(enum emit_kind kind);  /* by programs, with all arguments that the kernel takes */
 
 struct options {
     struct arena *arena;

@@ -80,3 +80,23 @@ const char *tool_find(const struct options *options, const char *name)
             return candidates[i];
     return in_path(arena, name);
 }
+
+const char *tool_find_compiler(const struct options *options)
+{
+#if defined(__aarch64__)
+    const char *own = "aarch64";
+#else
+    const char *own = "x86_64";
+#endif
+    const char *asked = secure_getenv("CC"), *found = NULL;
+    size_t processor = strcspn(options->host_triple, "-");
+    if (strncmp(options->host_triple, own, processor) != 0 || own[processor])
+        return in_path(options->arena,
+                       arena_printf(options->arena, "%.*s-linux-gnu-gcc", (int)processor, options->host_triple));
+    if (asked && asked[0] == '/' && is_program(asked))
+        return asked;
+    const char *names[] = {asked && *asked && !strpbrk(asked, "/ \t") ? asked : "cc", "cc", "gcc", "clang"};
+    for (size_t i = 0; !found && i < sizeof names / sizeof *names; i++)
+        found = in_path(options->arena, names[i]);
+    return found;
+}

@@ -1,6 +1,6 @@
 /* Lists of words in lines, each word followed by a space.  The library's names are those of C11 and of POSIX.1-2008
  * with XSI that glibc has as symbols, and what compilers know as functions of their own. */
-#include "driver/c_names.h"
+#include "driver/header/c_names.h"
 
 #include <string.h>
 

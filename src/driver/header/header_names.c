@@ -1,8 +1,8 @@
 /* The names of header_names.h.  C has one space of names for functions, the members of all enums and parameters, and
  * macros stand before them all, so that one table holds what a header declares, sorted to find what is there twice. */
-#include "driver/header_names.h"
+#include "driver/header/header_names.h"
 #include "base/embedded.h"
-#include "driver/c_names.h"
+#include "driver/header/c_names.h"
 #include "ir/kernel_signature.h"
 #include <ctype.h>
 #include <stdlib.h>

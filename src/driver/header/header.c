@@ -4,10 +4,10 @@
  *
  * Each part that two headers may both have stands under a guard of its own.  The guard of an enum or a struct carries a
  * hash of its members, so that two different ones of one name collide loudly and equal ones do not. */
-#include "driver/header.h"
+#include "driver/header/header.h"
 #include "base/embedded.h"
 #include "base/unicode.h"
-#include "driver/header_names.h"
+#include "driver/header/header_names.h"
 #include "ir/kernel_signature.h"
 #include "runtime-stub/tile_rt.h"
 #include <string.h>
@@ -359,7 +359,7 @@ static void put_defines(struct buffer *out, const struct kernel_entry *entry)
         buffer_putc(out, '\n');
 }
 
-static void put_extents(struct buffer *out, const struct kernel_entry *entry, const struct kernel_parameter *parameter)
+void header_put_extents(struct buffer *out, const struct kernel_entry *entry, const struct kernel_parameter *parameter)
 {
     buffer_putc(out, '[');
     for (int d = 0; d < parameter->rank; d++) {
@@ -377,7 +377,7 @@ static void put_extents(struct buffer *out, const struct kernel_entry *entry, co
     buffer_putc(out, ']');
 }
 
-static bool is_aliased(const struct kernel_entry *entry, int a, int b)
+bool header_is_aliased(const struct kernel_entry *entry, int a, int b)
 {
     for (int i = 0; i < entry->aliases.count; i++)
         if ((entry->aliases.data[i].a == a && entry->aliases.data[i].b == b) ||
@@ -398,10 +398,10 @@ static void put_alias_rules(struct buffer *out, const struct kernel_entry *entry
 {
     bool any = false;
     for (int p = 0; p < entry->parameters.count; p++)
-        if (p != index && entry->parameters.data[p].kind == KERNEL_VIEW && is_aliased(entry, index, p))
+        if (p != index && entry->parameters.data[p].kind == KERNEL_VIEW && header_is_aliased(entry, index, p))
             put_words_around(out, "; may be ", entry->parameters.data[p].name, " itself");
     for (int p = 0; p < entry->parameters.count; p++) {
-        if (p == index || entry->parameters.data[p].kind != KERNEL_VIEW || is_aliased(entry, index, p))
+        if (p == index || entry->parameters.data[p].kind != KERNEL_VIEW || header_is_aliased(entry, index, p))
             continue;
         put_words_around(out, any ? ", " : "; may not overlap ", entry->parameters.data[p].name, "");
         any = true;
@@ -421,7 +421,7 @@ static void put_parameter_comment(struct buffer *out, const struct kernel_entry 
     switch (parameter->kind) {
     case KERNEL_VIEW:
         buffer_putc(out, ' ');
-        put_extents(out, entry, parameter);
+        header_put_extents(out, entry, parameter);
         buffer_printf(out, "%s, %s%s", parameter->optional ? " or NULL" : "",
                       parameter->pointer_elements ? "pointers to " : "",
                       !parameter->nibbles           ? element

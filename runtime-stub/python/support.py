@@ -1,0 +1,609 @@
+# SPDX-License-Identifier: MIT
+# ---- what modules made by tilecc share: tilecc copies this file into each of them, behind the text that says what it is ----
+#
+# A call goes: each argument to what C takes, its element and its device -> the instance of these elements -> the stream ->
+# one call by ctypes -> an exception where the status is not 0.  Neither NumPy nor PyTorch is imported here: what an argument
+# is its type tells, once for each type (_readers).
+
+import ctypes as _ctypes
+import enum as _enum
+import os as _os
+import struct as _struct
+import sys as _sys
+
+CPU = 0x435055
+"""The stream of calls that run on the processor; it is chosen by itself where the arguments are memory of the host."""
+
+
+class Error(RuntimeError):
+    """A call that did not launch: the run time's text, .status (enum tile_status in C) and .cuda_error, the driver's code or 0."""
+
+    def __init__(self, text, status=0, cuda_error=0):
+        super().__init__(text)
+        self.status, self.cuda_error = status, cuda_error
+
+
+class ArgumentError(Error, ValueError):
+    """An argument breaks a rule of the kernel, which the text names."""
+
+
+class View:
+    """Memory by its address: View(pointer, "bf16", (4, 8)), for what is no array.  Strides count elements; device is the
+    number of a GPU, or None for memory of the host."""
+
+    __slots__ = ("pointer", "element", "shape", "strides", "device")
+
+    def __init__(self, pointer, element, shape, strides=None, device=None):
+        if element not in _sizes:
+            raise TypeError("View: there is no element %r; there are %s" % (element, ", ".join(_sizes)))
+        self.pointer, self.element, self.shape, self.device = pointer, element, tuple(shape), device
+        self.strides = _packed(self.shape) if strides is None else tuple(strides)
+
+
+class Info:
+    """What a call would run: target, variant_text, variant, threads, registers, shared_bytes, cluster, persistent, maps, programs,
+    and values, a dict of the names of `const` and `tune`."""
+
+    def __init__(self, raw):
+        self.target, self.variant_text = raw.target.decode(), raw.variant_text.decode()
+        for name in ("variant", "threads", "registers", "shared_bytes", "cluster", "persistent", "maps", "programs"):
+            setattr(self, name, getattr(raw, name))
+        self.values = {raw.value_names[i].decode(): raw.values[i] for i in range(raw.value_count)}
+
+    def __repr__(self):
+        return "Info(%s)" % ", ".join("%s=%r" % item for item in vars(self).items())
+
+
+class _RawInfo(_ctypes.Structure):
+    _fields_ = [
+        ("target", _ctypes.c_char_p), ("variant_text", _ctypes.c_char_p), ("variant", _ctypes.c_int),
+        ("threads", _ctypes.c_int), ("registers", _ctypes.c_int), ("shared_bytes", _ctypes.c_int), ("cluster", _ctypes.c_int),
+        ("persistent", _ctypes.c_int), ("maps", _ctypes.c_int), ("value_count", _ctypes.c_int),
+        ("value_names", _ctypes.POINTER(_ctypes.c_char_p)), ("values", _ctypes.POINTER(_ctypes.c_int64)),
+        ("programs", _ctypes.c_int64),
+    ]  # fmt: skip
+
+
+# ---- elements ----
+
+_sizes = {
+    "bool": 1, "i8": 1, "i16": 2, "i32": 4, "i64": 8, "u8": 1, "u16": 2, "u32": 4, "u64": 8, "f16": 2, "bf16": 2, "f32": 4,
+    "f64": 8, "f8e4m3": 1, "f8e5m2": 1, "pointer": 8,
+}  # fmt: skip
+# As NumPy, ml_dtypes and PyTorch call them.
+_named = {
+    "bool": "bool", "int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64", "uint8": "u8", "uint16": "u16",
+    "uint32": "u32", "uint64": "u64", "float16": "f16", "bfloat16": "bf16", "float32": "f32", "float64": "f64",
+    "float8_e4m3fn": "f8e4m3", "float8_e5m2": "f8e5m2",
+}  # fmt: skip
+# A scalar argument, and a member of a struct: narrow ones travel wide.
+_scalars = {
+    "bool": _ctypes.c_int, "i8": _ctypes.c_int32, "i16": _ctypes.c_int32, "i32": _ctypes.c_int32, "i64": _ctypes.c_int64,
+    "u8": _ctypes.c_uint32, "u16": _ctypes.c_uint32, "u32": _ctypes.c_uint32, "u64": _ctypes.c_uint64, "f16": _ctypes.c_float,
+    "bf16": _ctypes.c_float, "f32": _ctypes.c_float, "f64": _ctypes.c_double, "f8e4m3": _ctypes.c_float,
+    "f8e5m2": _ctypes.c_float,
+}  # fmt: skip
+# ctypes takes integers of any size and keeps their low bits.
+_ranges = {
+    _ctypes.c_int32: (-(1 << 31), (1 << 31) - 1), _ctypes.c_uint32: (0, (1 << 32) - 1),
+    _ctypes.c_int64: (-(1 << 63), (1 << 63) - 1), _ctypes.c_uint64: (0, (1 << 64) - 1),
+}  # fmt: skip
+
+
+def _packed(shape):
+    strides, step = [], 1
+    for extent in reversed(shape):
+        strides.append(step)
+        step *= extent
+    return tuple(reversed(strides))
+
+
+def _element_of_bytes(kind, size):
+    """Of a letter of NumPy's __array_interface__ (b i u f) and a size; None: of no element."""
+    if kind == "b":
+        return "bool" if size == 1 else None
+    element = kind + str(8 * size)
+    return element if element in _sizes else None
+
+
+def _in_elements(strides, size, name):
+    for stride in strides:
+        if stride % size:
+            raise ValueError("%s has a stride of %d bytes, which is not whole elements of %d" % (name, stride, size))
+    return tuple(stride // size for stride in strides)
+
+
+# ---- arguments that are memory: each reader gives pointer, type, shape, strides, device (-1: the host), and what has to live as
+# ---- long as the call, or None.  The type is one that _describe knows, or an element and the unit of the strides in bytes.
+
+
+def _read_torch(value, name, written):
+    if value.is_cuda:
+        device = value.get_device()
+    elif value.is_cpu:
+        device = -1
+    else:
+        raise TypeError("%s is on %s; kernels run on the CPU and on CUDA devices" % (name, value.device))
+    if value.is_neg():
+        raise ValueError("%s is a negated view, which memory does not hold; resolve_neg() makes a tensor" % name)
+    return value.data_ptr(), value.dtype, value.shape, value.stride(), device, None
+
+
+def _read_numpy(value, name, written):
+    pointer, read_only = value.__array_interface__["data"]
+    if read_only and written:
+        raise ValueError("%s is written, and the array is read-only" % name)
+    return pointer, value.dtype, value.shape, value.strides, -1, None
+
+
+def _describe(kind):
+    """Element and unit of strides in bytes, of what a reader calls a type."""
+    if isinstance(kind, tuple):
+        return kind
+    name = str(kind)
+    if name.startswith("torch."):  # whose strides count elements
+        return _named.get(name[6:], name), 1
+    if not kind.isnative:
+        return "%s of other byte order" % name, kind.itemsize
+    return _named.get(kind.name, kind.name), kind.itemsize
+
+
+def _read_interface(value, name, written, interface, device):
+    typestr, (pointer, read_only) = interface["typestr"], interface["data"]
+    size = int(typestr[2:])
+    element = _element_of_bytes(typestr[1], size) if typestr[0] in "|<" else None
+    if read_only and written:
+        raise ValueError("%s is written, and the array is read-only" % name)
+    shape, strides = interface["shape"], interface.get("strides")
+    if strides is None:
+        return pointer, (element or typestr, 1), shape, _packed(shape), device, value
+    return pointer, (element or typestr, size), shape, strides, device, value
+
+
+def _read_array_interface(value, name, written):
+    return _read_interface(value, name, written, value.__array_interface__, -1)
+
+
+def _read_cuda_interface(value, name, written):
+    device = getattr(value, "device", 0)
+    device = getattr(device, "id", device)  # CuPy's
+    return _read_interface(value, name, written, value.__cuda_array_interface__, device if isinstance(device, int) else 0)
+
+
+def _read_view(value, name, written):
+    return value.pointer, (value.element, 1), value.shape, value.strides, -1 if value.device is None else value.device, None
+
+
+class _Buffer(_ctypes.Structure):  # Py_buffer
+    _fields_ = [
+        ("buf", _ctypes.c_void_p), ("obj", _ctypes.py_object), ("len", _ctypes.c_ssize_t), ("itemsize", _ctypes.c_ssize_t),
+        ("readonly", _ctypes.c_int), ("ndim", _ctypes.c_int), ("format", _ctypes.c_char_p),
+        ("shape", _ctypes.POINTER(_ctypes.c_ssize_t)), ("strides", _ctypes.POINTER(_ctypes.c_ssize_t)),
+        ("suboffsets", _ctypes.c_void_p), ("internal", _ctypes.c_void_p),
+    ]  # fmt: skip
+
+
+def _read_buffer(value, name, written):
+    """array.array, memoryview, bytearray, arrays of ctypes: what has Python's buffer protocol."""
+    held = memoryview(value)  # nobody resizes what has one
+    letter = held.format.lstrip("@=<") if _sys.byteorder == "little" else held.format.lstrip("@=")
+    kind = "f" if letter in "efd" else "b" if letter == "?" else "i" if letter in "bhilqn" else "u" if letter in "BHILQNc" else ""
+    element = _element_of_bytes(kind, held.itemsize) if len(letter) == 1 and kind else None
+    if held.readonly and written:
+        raise ValueError("%s is written, and the buffer is read-only" % name)
+    raw = _Buffer()
+    _ctypes.pythonapi.PyObject_GetBuffer(_ctypes.py_object(held), _ctypes.byref(raw), 0x18)  # PyBUF_STRIDES
+    pointer = raw.buf or 0
+    _ctypes.pythonapi.PyBuffer_Release(_ctypes.byref(raw))
+    return pointer, (element or "buffer of format %r" % held.format, held.itemsize), held.shape, held.strides, -1, held
+
+
+class _DLTensor(_ctypes.Structure):
+    _fields_ = [
+        ("data", _ctypes.c_void_p), ("device_type", _ctypes.c_int32), ("device_id", _ctypes.c_int32), ("ndim", _ctypes.c_int32),
+        ("code", _ctypes.c_uint8), ("bits", _ctypes.c_uint8), ("lanes", _ctypes.c_uint16),
+        ("shape", _ctypes.POINTER(_ctypes.c_int64)), ("strides", _ctypes.POINTER(_ctypes.c_int64)),
+        ("byte_offset", _ctypes.c_uint64),
+    ]  # fmt: skip
+
+
+def _read_dlpack(value, name, written):
+    """JAX, TensorFlow and others.  The capsule stays ours to free: nothing is taken out of it."""
+    device_type, device_id = value.__dlpack_device__()
+    if int(device_type) not in (1, 2, 3, 13):  # kDLCPU, kDLCUDA, kDLCUDAHost, kDLCUDAManaged
+        raise TypeError("%s is on device %d of DLPack; kernels run on the CPU and on CUDA devices" % (name, device_type))
+    on_gpu = int(device_type) in (2, 13)
+    capsule = value.__dlpack__(stream=1) if on_gpu else value.__dlpack__()  # 1: the default stream waits for the producer
+    get = _ctypes.pythonapi.PyCapsule_GetPointer
+    get.restype, get.argtypes = _ctypes.c_void_p, [_ctypes.py_object, _ctypes.c_char_p]
+    tensor = _ctypes.cast(get(capsule, b"dltensor"), _ctypes.POINTER(_DLTensor)).contents
+    kinds = {0: "i%d", 1: "u%d", 2: "f%d", 4: "bf%d", 6: "bool", 10: "f8e4m3", 12: "f8e5m2"}
+    element = kinds.get(tensor.code, "code %d of DLPack" % tensor.code)
+    element = element % tensor.bits if "%" in element else element
+    shape = tuple(tensor.shape[d] for d in range(tensor.ndim))
+    strides = tuple(tensor.strides[d] for d in range(tensor.ndim)) if tensor.strides else _packed(shape)
+    pointer = (tensor.data or 0) + tensor.byte_offset
+    return pointer, (element, 1), shape, strides, device_id if on_gpu else -1, capsule
+
+
+_readers = {View: _read_view}
+
+
+def _find_reader(value, name):
+    kind = type(value)
+    torch, numpy = _sys.modules.get("torch"), _sys.modules.get("numpy")
+    if torch is not None and isinstance(value, torch.Tensor):
+        reader = _read_torch
+    elif numpy is not None and isinstance(value, numpy.ndarray):
+        reader = _read_numpy
+    elif hasattr(kind, "__cuda_array_interface__"):
+        reader = _read_cuda_interface
+    elif hasattr(kind, "__array_interface__"):
+        reader = _read_array_interface
+    elif hasattr(kind, "__dlpack__"):
+        reader = _read_dlpack
+    else:
+        try:
+            memoryview(value)
+        except TypeError:
+            raise TypeError("%s is no array but %s; it takes arrays of NumPy, PyTorch and others, buffers, and a View"
+                            % (name, kind.__name__)) from None  # fmt: skip
+        reader = _read_buffer
+    _readers[kind] = reader
+    return reader
+
+
+_pack_pointer = _struct.Struct("P").pack
+
+
+class _Held(bytes):
+    """A packed view, and what has to live as long as it."""
+
+
+# ---- kinds of parameters: each is called with an argument, and gives its element, what C takes, and its device; None: none ----
+
+
+class _ViewParameter:
+    def __init__(self, name, rank, written=False, optional=False):
+        self.name, self.rank, self.written, self.optional = name, rank, written, optional
+        self.pack = _struct.Struct("%dq" % (2 * rank)).pack
+        self.layouts = {}  # of the last views: type, shape and strides give element, extents and strides as C has them
+
+    def __call__(self, value):
+        if value is None and self.optional:
+            return None, None, None
+        reader = _readers.get(type(value)) or _find_reader(value, self.name)
+        pointer, kind, shape, strides, device, owner = reader(value, self.name, self.written)
+        layout = self.layouts.get((kind, shape, strides)) or self.lay_out(kind, shape, strides)
+        packed = _pack_pointer(pointer) + layout[1]
+        if owner is not None:
+            packed = _Held(packed)
+            packed.owner = owner
+        return layout[0], packed, device
+
+    def lay_out(self, kind, shape, strides):
+        if len(shape) != self.rank:
+            raise TypeError("%s has %d dimensions, and %d are taken" % (self.name, len(shape), self.rank))
+        element, unit = _describe(kind)
+        layout = element, self.pack(*shape, *_in_elements(strides, unit, self.name))
+        if len(self.layouts) >= 256:
+            self.layouts.clear()
+        self.layouts[kind, shape, strides] = layout
+        return layout
+
+    def c_type(self, element):
+        return _ctypes.c_char_p
+
+
+class _PointerParameter:
+    """The address of an array, an integer that is one, or None."""
+
+    def __init__(self, name, written):
+        self.name, self.written = name, written
+
+    def __call__(self, value):
+        if value is None or isinstance(value, int):
+            return None, value, None
+        if hasattr(value, "_as_parameter_") or isinstance(value, (_ctypes.c_void_p, _ctypes._Pointer)):
+            return None, _ctypes.cast(value, _ctypes.c_void_p), None
+        reader = _readers.get(type(value)) or _find_reader(value, self.name)
+        pointer, kind, _, _, device, _ = reader(value, self.name, self.written)
+        return _describe(kind)[0], pointer, device
+
+    def c_type(self, element):
+        return _ctypes.c_void_p
+
+
+class _ScalarParameter:
+    def __init__(self, name):
+        self.name = name
+
+    def __call__(self, value):
+        return None, value, None
+
+    def c_type(self, element):
+        return _scalars[element]
+
+
+class _EnumParameter:
+    """A member, its name or its number."""
+
+    def __init__(self, name, enumeration):
+        self.name, self.enumeration = name, enumeration
+
+    def __call__(self, value):
+        return None, _member(self.enumeration, value), None
+
+    def c_type(self, element):
+        return _ctypes.c_int
+
+
+class _StructParameter:
+    """A struct, or a tuple or dict of its members."""
+
+    def __init__(self, name, structure):
+        self.name, self.structure = name, structure
+
+    def __call__(self, value):
+        if isinstance(value, dict):
+            value = self.structure(**value)
+        elif isinstance(value, (tuple, list)):
+            value = self.structure(*value)
+        elif not isinstance(value, self.structure):
+            raise TypeError("%s is a struct %s, a tuple or a dict of its members" % (self.name, self.structure.__name__))
+        return None, _ctypes.byref(value), None
+
+    def c_type(self, element):
+        return _ctypes.c_void_p
+
+
+def _member(enumeration, value):
+    if isinstance(value, str):
+        try:
+            return enumeration.__members__[value]
+        except KeyError:
+            raise ValueError("%s has no member %r; there are %s"
+                             % (enumeration.__name__, value, ", ".join(enumeration.__members__))) from None  # fmt: skip
+    return value
+
+
+class _StructOfC(_ctypes.Structure):
+    _enums = {}
+
+    def __init__(self, *values, **named):
+        for field, value in zip(self._fields_, values):
+            if field[0] in named:
+                raise TypeError("%s: %s is given twice" % (type(self).__name__, field[0]))
+            named[field[0]] = value
+        if len(values) > len(self._fields_) or not set(named) <= {field[0] for field in self._fields_}:
+            raise TypeError("%s has the members %s" % (type(self).__name__, ", ".join(field[0] for field in self._fields_)))
+        super().__init__()
+        for name, value in named.items():
+            setattr(self, name, value)
+
+    def __setattr__(self, name, value):
+        if name in self._enums:
+            value = _member(self._enums[name], value)
+        bounds = _ranges.get(dict(self._fields_).get(name))
+        if bounds and not bounds[0] <= value <= bounds[1]:
+            raise OverflowError("%s of %s is %d, beyond %d to %d" % (name, type(self).__name__, value, *bounds))
+        if dict(self._fields_).get(name) is _ctypes.c_void_p and not (value is None or isinstance(value, int)):
+            reader = _readers.get(type(value)) or _find_reader(value, name)
+            self._held = getattr(self, "_held", ()) + (value,)
+            value = reader(value, name, False)[0]
+        super().__setattr__(name, value)
+
+
+# ---- streams ----
+
+
+def _torch_stream(device):
+    torch = _sys.modules["torch"]
+    raw = getattr(torch._C, "_cuda_getCurrentRawStream", None)
+    return raw(device) if raw else torch.cuda.current_stream(device).cuda_stream
+
+
+def _current_stream(guide, device):
+    """The stream that the library of this argument works on now; 0: the default stream."""
+    if _readers.get(type(guide)) is _read_torch:
+        return _torch_stream(device)
+    if type(guide).__module__.partition(".")[0] == "cupy":
+        return _sys.modules["cupy"].cuda.get_current_stream().ptr
+    return 0
+
+
+def _stream_handle(stream):
+    if isinstance(stream, int):
+        return stream
+    for name in ("cuda_stream", "ptr", "handle"):  # PyTorch, CuPy, Numba and cuda-python
+        handle = getattr(stream, name, None)
+        if handle is not None:
+            return getattr(handle, "value", handle) or 0
+    if hasattr(stream, "__cuda_stream__"):
+        return stream.__cuda_stream__()[1]
+    raise TypeError("stream is a stream of PyTorch, CuPy or others, its handle, or CPU, not %s" % type(stream).__name__)
+
+
+def _in_context(device, call):
+    """Makes the call with the device's context current, which a new thread has not."""
+    torch = _sys.modules.get("torch")
+    if torch is None:
+        return call()
+    with torch.cuda.device(device):
+        torch.cuda.current_stream(device).query()
+        return call()
+
+
+# ---- kernels ----
+
+_no_size = _ctypes.c_size_t(-1).value  # of _workspace: an argument is wrong
+
+
+class _Instance:
+    """One entry of the library: its functions, and the elements of all parameters."""
+
+    def __init__(self, library, symbol, signature, elements, parameters):
+        self.symbol, self.elements, self.functions, self.ranges = symbol, elements, {}, []
+        types = [_ctypes.c_void_p] + [p.c_type(e) for p, e in zip(parameters, elements)]
+        ends = {"": [], "_query": [_ctypes.POINTER(_RawInfo)], "_workspace": []}
+        for suffix, more in ends.items():
+            try:
+                function = getattr(library, "%s%s.signature_%s" % (symbol, suffix, signature))
+            except AttributeError:
+                raise ImportError("%s is of another build than %s: compile them anew" % (library._name, __file__)) from None
+            function.argtypes = types + more
+            function.restype = _ctypes.c_size_t if suffix == "_workspace" else _ctypes.c_int
+            self.functions[suffix] = function
+        self.launch = self.functions[""]
+        for place, kind in enumerate(types[1:]):
+            if kind in _ranges and isinstance(parameters[place], (_ScalarParameter, _EnumParameter)):
+                self.ranges.append((place, parameters[place].name) + _ranges[kind])
+
+    def takes(self, elements):
+        return all(have is None or have == want or (want == "pointer" and have in ("i64", "u64"))
+                   for have, want in zip(elements, self.elements))  # fmt: skip
+
+    def shown(self, parameters):
+        return ", ".join("%s %s" % (p.name, e) for p, e in zip(parameters, self.elements)
+                         if isinstance(p, (_ViewParameter, _PointerParameter)))  # fmt: skip
+
+
+class _Kernel:
+    def __init__(self, library, name, parameters, instances):
+        self.library, self.name, self.parameters = library, name, parameters
+        self.instances = [_Instance(library, *instance, parameters) for instance in instances]
+        self.chosen = {}
+
+    def one(self, number):
+        """The kernel of one instance alone."""
+        alone = _Kernel(self.library, self.instances[number].symbol, self.parameters, [])
+        alone.instances = [self.instances[number]]
+        return alone
+
+    def choose(self, elements):
+        fitting = [instance for instance in self.instances if instance.takes(elements)]
+        if len(fitting) == 1:
+            self.chosen[elements] = fitting[0]
+            return fitting[0]
+        given = ", ".join("%s %s" % (p.name, e) for p, e in zip(self.parameters, elements) if e is not None)
+        if fitting:
+            raise TypeError("several instances take %s; call one by its name: %s"
+                            % (given or "these", ", ".join(i.symbol for i in fitting)))  # fmt: skip
+        raise TypeError("no instance takes %s; there are: %s"
+                        % (given, "; ".join(i.shown(self.parameters) for i in self.instances)))  # fmt: skip
+
+    def read(self, values):
+        """The instance, what C takes, and the device with an argument that is there; device None: no argument is memory."""
+        elements, arguments, place, guide = [], [], None, None
+        for parameter, value in zip(self.parameters, values):
+            element, argument, device = parameter(value)
+            elements.append(element)
+            arguments.append(argument)
+            if device is not None and device != place:
+                if place is not None:
+                    raise ValueError("%s is %s, and arguments in front of it are %s"
+                                     % (parameter.name, _where(device), _where(place)))  # fmt: skip
+                place, guide = device, value
+        elements = tuple(elements)
+        instance = self.chosen.get(elements) or self.choose(elements)
+        for position, name, least, most in instance.ranges:
+            value = arguments[position]
+            if not hasattr(value, "__index__"):
+                raise TypeError("%s cannot be %r" % (name, value))
+            if not least <= value <= most:
+                raise OverflowError("%s is %d, beyond %d to %d" % (name, value, least, most))
+        return instance, arguments, place, guide
+
+    def __call__(self, stream, values, suffix="", last=()):
+        try:
+            instance, arguments, place, guide = self.read(values)
+            if stream is None:
+                stream = CPU if place is None or place < 0 else _current_stream(guide, place)
+            else:
+                stream = _stream_handle(stream)
+                if place is not None and (stream == CPU) != (place < 0):
+                    raise ValueError("the arguments are %s, and the stream is for %s"
+                                     % (_where(place), "the processor" if stream == CPU else "a GPU"))  # fmt: skip
+        except (TypeError, ValueError, OverflowError) as error:
+            raise type(error)("%s: %s" % (self.name, error)) from None
+        function = instance.launch if not suffix else instance.functions[suffix]
+        try:
+            if stream == 0 and not self.is_current(place):
+                status = _in_context(place, lambda: function(stream, *arguments, *last))
+            else:
+                status = function(stream, *arguments, *last)
+                if status == 4 and place is not None:  # TILE_ERR_NO_CONTEXT
+                    status = _in_context(place, lambda: function(stream, *arguments, *last))
+        except _ctypes.ArgumentError as error:
+            raise TypeError("%s: %s" % (self.name, self.explain(error, arguments))) from None
+        if suffix == "_workspace":
+            if status != _no_size:
+                return status
+            status = 1
+        if status:
+            _raise(self.library, status)
+
+    def explain(self, error, arguments):
+        """ctypes counts arguments from 1, and the stream is the first."""
+        words = str(error).split(":")[0].split()
+        position = int(words[1]) - 2 if len(words) == 2 and words[1].isdigit() else -1
+        if not 0 <= position < len(self.parameters):
+            return str(error)
+        return "%s cannot be %r" % (self.parameters[position].name, arguments[position])
+
+    def is_current(self, device):
+        """Of the default stream: whether it is that of the device."""
+        torch = _sys.modules.get("torch")
+        return torch is None or device is None or torch.cuda.current_device() == device
+
+    def load(self):
+        for instance in self.instances:
+            status = getattr(self.library, instance.symbol + "_load")()
+            if status:
+                _raise(self.library, status)
+
+    def query(self, stream, values):
+        raw = _RawInfo()
+        self(stream, values, "_query", (_ctypes.byref(raw),))
+        return Info(raw)
+
+
+def _where(device):
+    return "memory of the host" if device < 0 else "on cuda:%d" % device
+
+
+def _raise(library, status):
+    text = library.tile_last_error().decode() or library.tile_strerror(status).decode()
+    kind = ArgumentError if status in (1, 2) else Error
+    raise kind(text, status, library.tile_last_cuda_error())
+
+
+def _load_library(name):
+    path = _os.path.join(_os.path.dirname(_os.path.abspath(__file__)), name)
+    try:
+        library = _ctypes.CDLL(path)
+    except OSError as error:
+        raise ImportError("%s needs its library beside it: %s" % (__file__, error)) from None
+    library.tile_last_error.restype = library.tile_strerror.restype = _ctypes.c_char_p
+    library.tile_set_workspace.argtypes = [_ctypes.c_void_p, _ctypes.c_void_p, _ctypes.c_size_t]
+    return library
+
+
+def set_workspace(memory, stream=None):
+    """Memory that kernels of this module use for scratch on the stream: an array, whose bytes are all used and which the
+    program keeps, or None, the run time's own again."""
+    pointer, size, device, guide = None, 0, -1, memory
+    if memory is not None:
+        reader = _readers.get(type(memory)) or _find_reader(memory, "memory")
+        pointer, kind, shape, strides, device, _ = reader(memory, "memory", True)
+        element, unit = _describe(kind)
+        size = _sizes[element]
+        for extent in shape:
+            size *= extent
+        if _in_elements(strides, unit, "memory") != _packed(shape):
+            raise ValueError("set_workspace: memory has gaps")
+    if stream is None:
+        stream = CPU if device < 0 else _current_stream(guide, device)
+    status = _library.tile_set_workspace(_stream_handle(stream), pointer, size)
+    if status:
+        _raise(_library, status)
