@@ -361,7 +361,23 @@ static void concatenate(struct padding_walk *w, const struct ir_operation *op)
     set(w, op->results[0], all);
 }
 
-/* An index that lies outside names no element, or, read as 0, the first one. */
+/* Whether a tile is made of positions and numbers alone: as an index it names elements whatever they are. */
+static bool is_of_positions(const struct ir_value *value, int depth)
+{
+    const struct ir_operation *op = value->definition;
+    if (!op || depth == 0)
+        return false;
+    if (op->opcode == OP_IOTA || op->opcode == OP_CONSTANT)
+        return true;
+    bool all = ir_has_trait(op, IR_TRAIT_ELEMENTWISE) || op->opcode == OP_SPLAT || op->opcode == OP_BROADCAST ||
+               op->opcode == OP_RESHAPE;
+    for (int i = 0; i < op->operand_count && all; i++)
+        all = is_of_positions(op->operands[i], depth - 1);
+    return all;
+}
+
+/* An index that lies outside names no element, or, read as 0, the first one.  One that is made of positions names what lies
+ * outside of the tile that it is an index of, too. */
 static void gather(struct padding_walk *w, const struct ir_operation *op)
 {
     int axis = (int)ir_number(op, IR_ATTRIBUTE_AXIS, 0);
@@ -374,6 +390,10 @@ static void gather(struct padding_walk *w, const struct ir_operation *op)
         bool names_none = at.high < 0 || at.low >= (double)op->operands[0]->type->extent[axis];
         shade.pads[d] = index.pads[d] | (d == axis ? 0 : from.pads[d]);
         shade.outside[d] = names_none ? known_number(0) : d == axis ? shade.whole : from.outside[d];
+        if (d == axis && !index.pads[d] && from.pads[d] && is_of_positions(op->operands[1], MOST_DEPTH)) {
+            shade.pads[d] = from.pads[d];
+            shade.outside[d] = from.outside[d];
+        }
     }
     set(w, op->results[0], shade);
 }
@@ -535,6 +555,8 @@ static void scan(struct padding_walk *w, const struct ir_operation *op)
             new.turned |= old.turned & 1u << d;
             if (d != axis || outside_first)
                 new.outside[d] = exclusive ? known_join(along[d][i], initial) : along[d][i];
+            else if (kind == IR_REDUCE_MUL && !exclusive && known_is(old.outside[d], 0))
+                new.outside[d] = known_number(0); /* whatever stands in front */
             else if (neutral && !exclusive)
                 new.outside[d].kind = KNOWN_COPY;
         }
@@ -644,6 +666,35 @@ static void store_turned(struct padding_walk *w, const struct ir_operation *op, 
     }
 }
 
+/* The tiles one behind the other that are stored, or that something is computed of which is; NULL: there are none. */
+static const struct ir_operation *joined_by(const struct ir_value *value, int depth)
+{
+    const struct ir_operation *op = value->definition, *found = NULL;
+    if (!op || depth == 0 || op->opcode == OP_CONCATENATE)
+        return op && op->opcode == OP_CONCATENATE ? op : NULL;
+    for (int i = 0; i < op->operand_count && !found; i++)
+        if (op->opcode == OP_CAST || (op->operand_count == 2 && ir_has_trait(op, IR_TRAIT_ELEMENTWISE)))
+            found = joined_by(op->operands[i], depth - 1);
+    return found;
+}
+
+/* y[m, 0 +: 2*B] = cat(a[m, 0 +: B], b[m, 0 +: B]): what lies outside of a comes between the two. */
+static void store_joined(struct padding_walk *w, const struct ir_operation *op, const struct ir_access *access)
+{
+    const struct ir_operation *parts = access->mask ? NULL : joined_by(access->value, MOST_DEPTH);
+    int axis = parts ? (int)ir_number(parts, IR_ATTRIBUTE_AXIS, 0) : 0;
+    for (int d = 0; d < access->rank; d++)
+        if (access->place[d] == IR_GATHER)
+            return;
+    for (int i = 0; parts && i + 1 < parts->operand_count; i++) {
+        struct padding_shade shade = shade_of(w, parts->operands[i]);
+        if (shade.pads[axis]) {
+            find(w, op, shade.pads[axis], shade.outside[axis]);
+            return;
+        }
+    }
+}
+
 /* What an index tile has outside of its own view names an element, most often the first, and that is written, too. */
 static void write_at_tiles(struct padding_walk *w, const struct ir_operation *op)
 {
@@ -653,6 +704,7 @@ static void write_at_tiles(struct padding_walk *w, const struct ir_operation *op
     if (!ir_access_of(op, &access) || !access.value)
         return;
     store_turned(w, op, &access);
+    store_joined(w, op, &access);
     for (int k = 0, axis = 0; k < access.rank; k++) {
         if (access.place[k] != IR_GATHER) {
             axis += access.place[k] > 0;

@@ -184,6 +184,19 @@ static bool has_index_tile(const struct ir_operation *op)
     return has;
 }
 
+/* Of what is stored without index tiles: whether it is turned around and has these pads first, or else is joined. */
+static bool is_turned(const struct padding_walk *w, const struct ir_operation *op, uint64_t pads)
+{
+    struct ir_access access;
+    if (!ir_access_of(op, &access))
+        return false;
+    const struct padding_shade *shade = &w->of[access.value->id];
+    for (int d = 0; d < access.value->type->rank; d++)
+        if (shade->turned >> d & 1 && shade->pads[d] & pads)
+            return true;
+    return false;
+}
+
 static struct diagnostic *begin(const struct padding_walk *w, const struct padding_finding *finding, const char *view)
 {
     const struct ir_operation *op = finding->op;
@@ -191,8 +204,10 @@ static struct diagnostic *begin(const struct padding_walk *w, const struct paddi
     if (writes(op) && !has_index_tile(op))
         return diag_report(
             w->lint->diagnostics, DIAGNOSTIC_W1011, op->at,
-            "what lies outside of `%s` comes first in a tile that is turned around, and is stored in `%s`", view,
-            view_name(op));
+            is_turned(w, op, finding->pads)
+                ? "what lies outside of `%s` comes first in a tile that is turned around, and is stored in `%s`"
+                : "what lies outside of `%s` comes between tiles that are joined, and is stored in `%s`",
+            view, view_name(op));
     if (writes(op))
         return diag_report(
             w->lint->diagnostics, DIAGNOSTIC_W1011, op->at,

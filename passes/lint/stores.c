@@ -5,209 +5,65 @@
  *   - that most instances store nothing but what lies outside.
  * The lint looks only at views whose stores are all of this form and under no condition: an author who wrote an `if`, a
  * mask, an atomic or a sub-view knew more than can be seen here.  A store of one value by all instances is no mistake. */
+#include <stdlib.h>
+
 #include "ir/facts/inside.h"
 #include "ir/kernel_facts.h"
 #include "ir/query.h"
+#include "passes/lint/form.h"
 #include "passes/lint/lint.h"
 
-enum { MOST_STORES = 64, MOST_STEP = 4096 };
+enum { MOST_STORES = 64, MOST_STEP = 4096, MOST_TRIED = 256 };
 
-/* sum of moves[g] * index of g, + offset, + maybe a value that all instances have in common */
-struct form {
-    int64_t moves[IR_MAX_RANK];
-    int64_t offset, width; /* of consecutive elements, those of loops included */
-    bool same, known;      /* same: a common value is added; known: the form holds at all */
-};
+/* A store to the view, or a load from it. */
 struct store {
     const struct ir_operation *op;
-    struct form form[IR_MAX_RANK]; /* by dimension of the argument */
+    struct form form[IR_MAX_RANK]; /* by dimension of the argument; behind a pointer: how far */
+    const struct ir_value *index[IR_MAX_RANK];
     const struct ir_value *value;
-    /* Where an index is the variable of a loop and something else: the loop, and that with the width of the place. */
+    /* Where an index is the variable of a loop times a number, and something else: the loop, the number, and that with the
+     * width of the place. */
     const struct ir_operation *loop[IR_MAX_RANK];
+    int64_t factor[IR_MAX_RANK];
     struct form beside[IR_MAX_RANK];
 };
 struct stores {
     const struct lint *lint;
     const struct ir_function *function;
-    signed char *varies; /* by value id: 0 not asked, 1 no, 2 yes: whether instances compute other values */
-    struct store list[MOST_STORES];
-    int count;
+    struct forms forms;
+    struct store list[MOST_STORES], loads[MOST_STORES];
+    int count, load_count, rank;
     const struct ir_value *view; /* the argument */
-    bool odd;                    /* a store of the view has a condition, or the like */
-    bool unformed;               /* an index of one is not of the form */
+    bool is_pointer; /* what lies behind it is looked at: it is a pointer, or a view of which one was taken */
+    bool odd;        /* a store of the view has a condition, or the like */
+    bool unformed;   /* an index of one is not of the form */
 };
 
-/* ---- what instances have in common ---- */
-
-static bool varies(struct stores *s, const struct ir_value *value, int64_t dimension);
-
-/* An operand of the operation, or of one inside it. */
-static bool operands_vary(struct stores *s, const struct ir_operation *op, int64_t dimension)
+/* factor * variable + something, NULL: none such. */
+static const struct ir_operation *loop_of(struct stores *s, const struct ir_value *index, int64_t *factor,
+                                          struct form *beside)
 {
-    if (op->opcode == OP_GRID_INDEX)
-        return dimension < 0 || ir_number(op, IR_ATTRIBUTE_DIMENSION, 0) == dimension;
-    if (ir_has_trait(op, IR_TRAIT_ATOMIC))
-        return true;
-    for (int i = 0; i < op->operand_count; i++)
-        if (varies(s, op->operands[i], dimension))
-            return true;
-    for (int r = 0; r < op->region_count; r++)
-        for (const struct ir_operation *inner = op->regions[r]->first; inner; inner = inner->next)
-            if (operands_vary(s, inner, dimension))
-                return true;
-    return false;
-}
-
-/* Whether it is computed from the index along a dimension of the grid, or -1: any, or from what atomics give.  What is
- * being asked already is answered by whoever asked first. */
-static bool varies(struct stores *s, const struct ir_value *value, int64_t dimension)
-{
-    const struct ir_operation *op = value->definition ? value->definition : value->block->parent;
-    if (!op)
-        return false;
-    signed char *known = &s->varies[value->id * (IR_MAX_RANK + 1) + (int)dimension + 1];
-    if (*known)
-        return *known == 2;
-    *known = 1;
-    if (operands_vary(s, op, dimension))
-        *known = 2;
-    return *known == 2;
-}
-
-/* ---- forms ---- */
-
-static struct form form_of(struct stores *s, const struct ir_value *value);
-
-static struct form number(int64_t n) { return (struct form){.offset = n, .width = 1, .known = true}; }
-
-static struct form add(struct form a, struct form b, int64_t sign)
-{
-    struct form sum = {.width = a.width + b.width - 1, .same = a.same || b.same, .known = a.known && b.known};
-    bool wraps = b.width > 1 && sign < 0;
-    for (int g = 0; g < IR_MAX_RANK; g++) {
-        wraps = __builtin_mul_overflow(b.moves[g], sign, &sum.moves[g]) || wraps;
-        wraps = __builtin_add_overflow(sum.moves[g], a.moves[g], &sum.moves[g]) || wraps;
-    }
-    wraps = __builtin_mul_overflow(b.offset, sign, &sum.offset) || wraps;
-    wraps = __builtin_add_overflow(sum.offset, a.offset, &sum.offset) || wraps;
-    sum.known = sum.known && !wraps;
-    return sum;
-}
-
-static bool is_number(struct form f)
-{
-    for (int g = 0; g < IR_MAX_RANK; g++)
-        if (f.moves[g])
-            return false;
-    return f.known && !f.same && f.width == 1;
-}
-
-static struct form multiply(struct form a, struct form b)
-{
-    struct form of = is_number(a) ? b : a, by = is_number(a) ? a : b, product = number(0);
-    product.same = of.same;
-    product.known = of.known && is_number(by) && (of.width == 1 || by.offset == 1);
-    product.width = of.width;
-    for (int g = 0; g < IR_MAX_RANK; g++)
-        product.known = !__builtin_mul_overflow(of.moves[g], by.offset, &product.moves[g]) && product.known;
-    product.known = !__builtin_mul_overflow(of.offset, by.offset, &product.offset) && product.known;
-    return product;
-}
-
-/* The variable of a loop over numbers takes all of them in turn. */
-static struct form variable_form(const struct ir_value *value)
-{
-    const struct ir_operation *loop = value->block->parent;
-    int64_t from, to, step;
-    struct form form = {0};
-    if (!loop || loop->opcode != OP_FOR || value->index != 0 || ir_number(loop, IR_ATTRIBUTE_MULTIPLY, 0) ||
-        !ir_constant_integer(loop->operands[0], &from) || !ir_constant_integer(loop->operands[1], &to) ||
-        !ir_constant_integer(loop->operands[2], &step) || step != 1 || to <= from || to - from > INT32_MAX)
-        return form;
-    form = number(from);
-    form.width = to - from;
-    return form;
-}
-
-static struct form form_of(struct stores *s, const struct ir_value *value)
-{
-    const struct ir_operation *op = value->definition;
-    int64_t n;
-    if (ir_constant_integer(value, &n))
-        return number(n);
-    if (!op)
-        return value->block->parent ? variable_form(value) : (struct form){.width = 1, .same = true, .known = true};
-    switch (op->opcode) {
-    case OP_GRID_INDEX: {
-        struct form form = number(0);
-        form.moves[ir_number(op, IR_ATTRIBUTE_DIMENSION, 0)] = 1;
-        return form;
-    }
-    case OP_CAST: return form_of(s, op->operands[0]);
-    case OP_ADD:
-    case OP_SUB: {
-        struct form sum = add(form_of(s, op->operands[0]), form_of(s, op->operands[1]), op->opcode == OP_ADD ? 1 : -1);
-        if (sum.known)
-            return sum;
-        break;
-    }
-    case OP_MUL: {
-        struct form product = multiply(form_of(s, op->operands[0]), form_of(s, op->operands[1]));
-        if (product.known)
-            return product;
-        break;
-    }
-    default: break;
-    }
-    return (struct form){.width = 1, .same = true, .known = !varies(s, value, -1)};
-}
-
-/* variable + something, NULL: none such. */
-static const struct ir_operation *loop_of(struct stores *s, const struct ir_value *index, struct form *beside)
-{
-    const struct ir_operation *op = index->definition;
-    *beside = number(0);
+    const struct ir_operation *op = index->definition, *loop = NULL;
+    *beside = form_number(0);
+    *factor = 1;
     if (!op)
         return index->index == 0 && index->block->parent && index->block->parent->opcode == OP_FOR
                    ? index->block->parent
                    : NULL;
-    for (int i = 0; op->opcode == OP_ADD && i < 2; i++) {
-        const struct ir_operation *loop = loop_of(s, op->operands[i], beside);
-        if (loop) {
-            *beside = add(*beside, form_of(s, op->operands[1 - i]), 1);
-            return loop;
-        }
-    }
-    return NULL;
-}
-
-/* base + iota: consecutive elements. */
-static bool gathered_form(struct stores *s, const struct ir_value *tile, struct form *form)
-{
-    const struct ir_operation *op = tile->definition;
-    if (!op || tile->type->rank != 1)
-        return false;
-    if (op->opcode == OP_CAST)
-        return gathered_form(s, op->operands[0], form);
-    if (op->opcode == OP_IOTA) {
-        *form = number(0);
-        form->width = tile->type->extent[0];
-        return true;
-    }
-    if (op->opcode != OP_ADD)
-        return false;
-    for (int i = 0; i < 2; i++) {
-        const struct ir_operation *splat = op->operands[i]->definition;
-        const struct ir_value *scalar = op->operands[i]->type->rank == 0     ? op->operands[i]
-                                        : splat && splat->opcode == OP_SPLAT ? splat->operands[0]
-                                                                             : NULL;
-        struct form rest;
-        if (!scalar || !gathered_form(s, op->operands[1 - i], &rest))
+    for (int i = 0; (op->opcode == OP_ADD || op->opcode == OP_MUL) && i < 2 && !loop; i++) {
+        struct form other = form_of(&s->forms, op->operands[1 - i]);
+        loop = loop_of(s, op->operands[i], factor, beside);
+        if (!loop)
             continue;
-        *form = add(form_of(s, scalar), rest, 1);
-        return true;
+        if (op->opcode == OP_ADD)
+            *beside = form_add(*beside, other, 1);
+        else if (form_is_number(&other) && form_is_number(beside) && other.offset > 0 && other.offset <= MOST_STEP &&
+                 *factor <= MOST_STEP && llabs(beside->offset) <= INT32_MAX)
+            *factor *= other.offset, *beside = form_number(beside->offset * other.offset);
+        else
+            return NULL;
     }
-    return false;
+    return loop;
 }
 
 /* ---- the stores of one view ---- */
@@ -227,44 +83,108 @@ static bool is_unconditional(const struct ir_operation *op)
     return true;
 }
 
+/* A loop over a dimension that is the same for all instances stands for all of it. */
+static struct form index_form(struct stores *s, const struct ir_value *index)
+{
+    struct form form = form_of(&s->forms, index);
+    const struct ir_operation *loop = index->definition || index->index ? NULL : index->block->parent;
+    if (form.known || !loop || loop->opcode != OP_FOR)
+        return form;
+    form = form_number(0);
+    form.width = FORM_ALL;
+    form.same = true;
+    for (int i = 0; i < 3; i++)
+        form.known = form.known && !forms_vary(&s->forms, loop->operands[i], -1);
+    return form;
+}
+
+/* Whether all indexes are of the form. */
+static bool take_places(struct stores *s, struct store *store, const struct ir_access *access)
+{
+    bool known = true;
+    for (int d = 0; d < access->rank; d++) {
+        int64_t width = access->place[d] > 0 ? access->place[d] : 1;
+        store->index[d] = access->index[d];
+        if (access->place[d] == IR_GATHER) {
+            store->form[d] = form_of_tile(&s->forms, access->index[d]);
+        } else {
+            store->form[d] = form_widen(index_form(s, access->index[d]), 1, width);
+            store->loop[d] = loop_of(s, access->index[d], &store->factor[d], &store->beside[d]);
+            store->beside[d] = form_widen(store->beside[d], 1, width);
+        }
+        known = known && store->form[d].known;
+    }
+    return known;
+}
+
 static void collect(struct ir_operation *op, void *context)
 {
     struct stores *s = context;
     struct ir_access access;
-    if (!ir_has_trait(op, IR_TRAIT_WRITE | IR_TRAIT_ATOMIC) || op->opcode == OP_ASSUME)
+    bool is_load = op->opcode == OP_LOAD;
+    if (op->opcode == OP_ASSUME || (!is_load && !ir_has_trait(op, IR_TRAIT_WRITE | IR_TRAIT_ATOMIC)))
         return;
-    if (op->opcode != OP_STORE && op->opcode != OP_ATOMIC && op->opcode != OP_ATOMIC_CAS) {
+    if (!is_load && op->opcode != OP_STORE && op->opcode != OP_ATOMIC && op->opcode != OP_ATOMIC_CAS) {
         s->odd = s->odd || op->opcode == OP_CALL;
         return;
     }
     if (!ir_access_of(op, &access) || !is_of_view(access.view, s->view))
         return;
-    if (op->opcode != OP_STORE || access.mask || access.view != s->view || !is_unconditional(op) ||
-        s->count == MOST_STORES) {
+    bool plain = !access.mask && access.view == s->view && is_unconditional(op);
+    if (is_load) {
+        s->loads[s->load_count] = (struct store){.op = op};
+        s->load_count += plain && s->load_count + 1 < MOST_STORES && take_places(s, &s->loads[s->load_count], &access);
+        return;
+    }
+    if (op->opcode != OP_STORE || !plain || s->count == MOST_STORES) {
         s->odd = true;
         return;
     }
     struct store *store = &s->list[s->count++];
     *store = (struct store){.op = op, .value = access.value};
-    for (int d = 0; d < access.rank; d++) {
-        struct form *form = &store->form[d];
-        if (access.place[d] == IR_GATHER && !gathered_form(s, access.index[d], form))
-            form->known = false;
-        else if (access.place[d] != IR_GATHER) {
-            *form = form_of(s, access.index[d]);
-            form->width += access.place[d] > 0 ? access.place[d] - 1 : 0;
-            store->loop[d] = loop_of(s, access.index[d], &store->beside[d]);
-            store->beside[d].width += access.place[d] > 0 ? access.place[d] - 1 : 0;
-        }
-        bool is_loop = !form->known && access.place[d] != IR_GATHER && access.index[d]->block->parent &&
-                       !access.index[d]->definition && access.index[d]->index == 0;
-        if (is_loop) { /* all of a dimension, by a loop that is the same for all */
-            const struct ir_operation *loop = access.index[d]->block->parent;
-            bool uniform = loop->opcode == OP_FOR && !varies(s, loop->operands[0], -1) &&
-                           !varies(s, loop->operands[1], -1) && !varies(s, loop->operands[2], -1);
-            *form = (struct form){.width = INT64_MAX, .same = true, .known = uniform};
-        }
-        s->unformed = s->unformed || !form->known;
+    s->unformed = !take_places(s, store, &access) || s->unformed;
+}
+
+/* A mask that only compares what instances have in common with where they store: it leaves out what lies behind an end. */
+static bool is_end(struct stores *s, const struct ir_value *mask, const struct form *place)
+{
+    const struct ir_operation *op = mask->definition;
+    if (!op || op->opcode != OP_COMPARE)
+        return false;
+    const struct ir_value *limit = op->operands[1];
+    struct form compared = form_of_tile(&s->forms, op->operands[0]);
+    bool alike = compared.known && place->known && form_is_alike(&compared, place, -1) &&
+                 compared.offset == place->offset && compared.width == place->width && compared.times == place->times &&
+                 compared.apart == place->apart;
+    return alike && !forms_vary(&s->forms, limit, -1) && limit->definition && limit->definition->opcode == OP_SPLAT;
+}
+
+/* What is stored and loaded through pointers that are s->view and an offset; others may point anywhere else. */
+static void collect_behind(struct ir_operation *op, void *context)
+{
+    struct stores *s = context;
+    struct ir_access access;
+    const struct ir_value *base;
+    bool is_load = op->opcode == OP_POINTER_LOAD;
+    if (op->opcode == OP_CALL || op->opcode == OP_ASM)
+        s->odd = true;
+    if ((!is_load && op->opcode != OP_POINTER_STORE && op->opcode != OP_POINTER_ATOMIC &&
+         op->opcode != OP_POINTER_CAS) ||
+        !ir_access_of(op, &access))
+        return;
+    struct store *store = is_load ? &s->loads[s->load_count] : &s->list[s->count];
+    *store = (struct store){.op = op, .value = access.value, .index = {access.view}};
+    store->form[0] = form_of_pointer(&s->forms, access.view, &base);
+    bool plain = is_unconditional(op) && (!access.mask || is_end(s, access.mask, &store->form[0]));
+    if (is_load) {
+        s->load_count += base == s->view && plain && store->form[0].known && s->load_count + 1 < MOST_STORES;
+        return;
+    }
+    if (base == s->view && op->opcode == OP_POINTER_STORE && plain && s->count + 1 < MOST_STORES) {
+        s->count++;
+        s->unformed = s->unformed || !store->form[0].known;
+    } else if (!base || base == s->view) {
+        s->odd = true;
     }
 }
 
@@ -281,23 +201,17 @@ static struct diagnostic *report(const struct stores *s, enum diagnostic_code co
     return d;
 }
 
-/* Whether an element of `a`, `k` instances further along g, is one of `b`. */
-static bool meet(const struct store *a, const struct store *b, int g, int64_t k, int rank)
+/* Whether an element of `a` in the instance `at + k` along g is one of `b` in the instance `at`. */
+static bool meet(const struct store *a, const struct store *b, int g, int64_t at, int64_t k, int rank)
 {
     for (int d = 0; d < rank; d++) {
         const struct form *x = &a->form[d], *y = &b->form[d];
-        if (x->width == INT64_MAX || y->width == INT64_MAX)
+        int64_t shift;
+        if (x->width == FORM_ALL || y->width == FORM_ALL)
             continue;
-        if (x->same != y->same || (a != b && x->same))
+        if (x->same != y->same || (x->same && a->index[d] != b->index[d]) || !form_is_alike(x, y, g))
             return false; /* not compared */
-        for (int h = 0; h < IR_MAX_RANK; h++)
-            if (x->moves[h] != y->moves[h])
-                return false;
-        int64_t shift, from;
-        if (__builtin_mul_overflow(k, x->moves[g], &shift) || __builtin_add_overflow(shift, x->offset, &from) ||
-            __builtin_sub_overflow(from, y->offset, &from))
-            return false;
-        if (from >= y->width || from <= -x->width)
+        if (__builtin_sub_overflow(form_at(y, g, at), form_at(x, g, at + k), &shift) || !form_meets(x, y, shift))
             return false;
     }
     return true;
@@ -307,63 +221,125 @@ static bool is_uniform(struct stores *s, const struct ir_value *value, int g)
 {
     while (value->definition && (value->definition->opcode == OP_SPLAT || value->definition->opcode == OP_BROADCAST))
         value = value->definition->operands[0];
-    return value->type->rank == 0 && !varies(s, value, g);
+    return value->type->rank == 0 && !forms_vary(&s->forms, value, g);
 }
 
-static bool moves_along(const struct stores *s, int g, int *dimension)
+/* Whether the place of a store, or of which one *dimension, is another for other instances along g. */
+static bool moves_along(struct stores *s, int g)
 {
     for (int i = 0; i < s->count; i++)
-        for (int d = 0; d < s->view->type->rank; d++)
-            if (s->list[i].form[d].moves[g]) {
-                *dimension = d;
+        for (int d = 0; d < s->rank; d++) {
+            const struct form *form = &s->list[i].form[d];
+            if (form->known ? form_has(form, g) : forms_vary(&s->forms, s->list[i].index[d], g))
                 return true;
-            }
+        }
     return false;
+}
+
+static void check_same_place(struct stores *s, int g)
+{
+    if (s->function->grid_limit[g] == 1 || moves_along(s, g))
+        return;
+    for (int i = 0; i < s->count; i++) {
+        if (!forms_vary(&s->forms, s->list[i].value, g))
+            continue;
+        struct diagnostic *diagnostic = report(s, DIAGNOSTIC_W1012, s->list[i].op,
+                                               arena_printf(s->lint->arena,
+                                                            "all instances along `%s` store the same elements of `%s`",
+                                                            grid_name(s, g), s->view->name));
+        diag_note(s->lint->diagnostics, diagnostic, s->list[i].op->at,
+                  "no index depends on `%s`; one of the values is kept: use `atomic_add`, a loop in one instance, "
+                  "or an element for each `%s`",
+                  grid_name(s, g), grid_name(s, g));
+        return;
+    }
+}
+
+/* Instances along g that meet, `a` in the later one, at most so far from each other that all quotients and remainders have
+ * changed; how far, or 0: none are found. */
+static int64_t meeting(const struct stores *s, const struct store *a, const struct store *b, int g)
+{
+    int64_t by = 1, limit = s->function->grid_limit[g] > 0 ? s->function->grid_limit[g] : INT32_MAX;
+    int64_t far[2 * (FORM_PARTS * IR_MAX_RANK + 1)] = {1, 2};
+    int count = 2;
+    for (int d = 0; d < s->rank; d++)
+        for (int i = 0; i < a->form[d].part_count; i++) {
+            const struct form_part *part = &a->form[d].parts[i];
+            by = part->grid == g && part->by > by ? part->by : by;
+            if (part->grid == g && part->modulo && part->by <= INT32_MAX)
+                far[count++] = part->by * part->modulo;
+        }
+    for (int i = 0; i < count; i++)
+        for (int64_t at = 0; at < int64_min(by + 2, MOST_TRIED) && far[i] < limit && at < limit - far[i]; at++)
+            if (meet(a, b, g, at, far[i], s->rank))
+                return far[i];
+    return 0;
+}
+
+/* What the first dimension that moves does, where that is a step. */
+static void note_meeting(const struct stores *s, struct diagnostic *diagnostic, const struct store *a,
+                         const struct store *b, int g)
+{
+    int d = 0;
+    while (d + 1 < s->rank && !form_has(&a->form[d], g))
+        d++;
+    const struct form *form = &a->form[d];
+    if (form->part_count) {
+        diag_note(s->lint->diagnostics, diagnostic, b->op->at,
+                  "a quotient or remainder of `%s` is the same for several `%s`: store once for all of them, or use an "
+                  "element for each",
+                  grid_name(s, g), grid_name(s, g));
+        return;
+    }
+    int64_t width = b->form[d].width * b->form[d].times;
+    diag_note(s->lint->diagnostics, diagnostic, b->op->at,
+              s->is_pointer ? "the pointer moves by %lld from one `%s` to the next, and %lld element%s stored"
+                            : "the place moves by %lld from one `%s` to the next, and %lld element%s stored",
+              (long long)form->moves[g], grid_name(s, g), (long long)width, width == 1 ? " is" : "s are");
+    if (a == b && form->moves[g] == 1 && form->times == 1)
+        diag_note(s->lint->diagnostics, diagnostic, a->op->at, "for %lld elements an instance, write `%s*%lld +: %lld`",
+                  (long long)width, grid_name(s, g), (long long)width, (long long)width);
 }
 
 /* Instances that differ in g alone. */
 static void check_overlap(struct stores *s, int g)
 {
-    int rank = s->view->type->rank, d = 0;
-    if (s->function->grid_limit[g] == 1)
+    if (s->function->grid_limit[g] == 1 || !moves_along(s, g))
         return;
-    if (!moves_along(s, g, &d)) {
-        for (int i = 0; i < s->count; i++) {
-            if (!varies(s, s->list[i].value, g))
+    for (int i = 0; i < s->count; i++)
+        for (int j = 0; j < s->count; j++) {
+            const struct store *a = &s->list[i], *b = &s->list[j];
+            int64_t far = meeting(s, a, b, g);
+            if (!far || (is_uniform(s, a->value, g) && is_uniform(s, b->value, g)))
                 continue;
             struct diagnostic *diagnostic = report(
-                s, DIAGNOSTIC_W1012, s->list[i].op,
-                arena_printf(s->lint->arena, "all instances along `%s` store the same elements of `%s`",
+                s, DIAGNOSTIC_W1012, a->op,
+                arena_printf(s->lint->arena,
+                             far <= 2 ? "instances next to each other along `%s` store the same elements of `%s`"
+                                      : "instances along `%s` store the same elements of `%s`",
                              grid_name(s, g), s->view->name));
-            diag_note(s->lint->diagnostics, diagnostic, s->list[i].op->at,
-                      "no index depends on `%s`; one of the values is kept: use `atomic_add`, a loop in one instance, "
-                      "or an element for each `%s`",
-                      grid_name(s, g), grid_name(s, g));
+            note_meeting(s, diagnostic, a, b, g);
             return;
         }
-        return;
-    }
-    for (int i = 0; i < s->count; i++)
-        for (int j = 0; j <= i; j++)
-            for (int64_t k = -2; k <= 2; k++) {
-                const struct store *a = &s->list[i], *b = &s->list[j];
-                if (k == 0 || !meet(a, b, g, k, rank) || (is_uniform(s, a->value, g) && is_uniform(s, b->value, g)))
-                    continue;
-                struct diagnostic *diagnostic = report(
-                    s, DIAGNOSTIC_W1012, a->op,
-                    arena_printf(s->lint->arena,
-                                 "instances next to each other along `%s` store the same elements of `%s`",
-                                 grid_name(s, g), s->view->name));
-                diag_note(s->lint->diagnostics, diagnostic, b->op->at,
-                          "dimension %d moves by %lld from one `%s` to the next, and %lld element%s stored", d,
-                          (long long)a->form[d].moves[g], grid_name(s, g), (long long)b->form[d].width,
-                          b->form[d].width == 1 ? " is" : "s are");
-                if (a == b && a->form[d].moves[g] == 1)
-                    diag_note(s->lint->diagnostics, diagnostic, a->op->at,
-                              "for %lld elements an instance, write `%s*%lld +: %lld`", (long long)a->form[d].width,
-                              grid_name(s, g), (long long)a->form[d].width, (long long)a->form[d].width);
-                return;
-            }
+}
+
+/* One that stores what the other loads: which of them comes first nobody knows. */
+static void check_reads(struct stores *s, int g)
+{
+    for (int i = 0; i < s->count && s->function->grid_limit[g] != 1; i++)
+        for (int j = 0; j < s->load_count; j++) {
+            const struct store *a = &s->list[i], *b = &s->loads[j];
+            if (!meeting(s, a, b, g) && !meeting(s, b, a, g))
+                continue;
+            struct diagnostic *diagnostic = report(
+                s, DIAGNOSTIC_W1012, b->op,
+                arena_printf(s->lint->arena, "an instance reads elements of `%s` that another one along `%s` stores",
+                             s->view->name, grid_name(s, g)));
+            diag_note(
+                s->lint->diagnostics, diagnostic, a->op->at,
+                "stored here; instances run in any order and at the same time: read what was there from another view");
+            return;
+        }
 }
 
 /* The one dimension of the view in which all stores move along g, and g alone, by the same step; -1: none. */
@@ -374,10 +350,10 @@ static int dimension_of(const struct stores *s, int g, int64_t *step)
     for (int i = 0; i < s->count; i++)
         for (int d = 0; d < s->view->type->rank; d++) {
             const struct form *form = &s->list[i].form[d];
-            if (!form->moves[g])
+            if (!form_has(form, g))
                 continue;
             if ((dimension >= 0 && (dimension != d || *step != form->moves[g])) || form->same ||
-                form->width == INT64_MAX)
+                form->width == FORM_ALL || form->part_count)
                 return -1;
             for (int h = 0; h < IR_MAX_RANK; h++)
                 if (h != g && form->moves[h])
@@ -527,34 +503,43 @@ static void check_rounded_loop(struct stores *s)
 static int64_t common_step(struct stores *s, int d)
 {
     const struct ir_operation *loop = s->list[0].loop[d];
-    int64_t step;
-    if (!loop || ir_number(loop, IR_ATTRIBUTE_MULTIPLY, 0) || varies(s, loop->operands[0], -1) ||
-        !ir_constant_integer(loop->operands[2], &step) || step < 2 || step > MOST_STEP)
+    int64_t step, factor = s->list[0].factor[d];
+    if (!loop || ir_number(loop, IR_ATTRIBUTE_MULTIPLY, 0) || forms_vary(&s->forms, loop->operands[0], -1) ||
+        !ir_constant_integer(loop->operands[2], &step) || step < 1 || step > MOST_STEP || step * factor > MOST_STEP)
         return 0;
+    step *= factor;
     for (int i = 0; i < s->count; i++) {
         const struct form *beside = &s->list[i].beside[d];
-        if (s->list[i].loop[d] != loop || !beside->known || (beside->same && s->count > 1))
+        if (s->list[i].loop[d] != loop || s->list[i].factor[d] != factor || !beside->known || beside->part_count ||
+            (beside->same && s->count > 1))
             return 0;
         for (int g = 0; g < IR_MAX_RANK; g++)
             if (beside->moves[g] % step)
                 return 0;
     }
-    return step;
+    return step < 2 ? 0 : step;
 }
 
-static void check_steps(struct stores *s)
+static int64_t marks_of(const bool *marked, int64_t step)
 {
-    for (int d = 0; d < s->view->type->rank && !s->view->type->readable; d++) {
+    int64_t count = 0;
+    for (int64_t t = 0; t < step; t++)
+        count += marked[t];
+    return count;
+}
+
+/* Whether the loop is said to leave out elements. */
+static bool check_steps(struct stores *s)
+{
+    for (int d = 0; d < s->rank && !s->view->type->readable; d++) {
         int64_t step = common_step(s, d);
-        bool *stored = ARENA_ARRAY(s->lint->arena, bool, step + 1);
-        int64_t left = step;
-        for (int i = 0; i < s->count && step; i++)
-            for (int64_t t = 0; t < int64_min(s->list[i].beside[d].width, step); t++) {
-                int64_t at = ((s->list[i].beside[d].offset + t) % step + step) % step;
-                left -= !stored[at];
-                stored[at] = true;
-            }
-        if (left == 0)
+        if (!step)
+            continue;
+        bool *stored = ARENA_ARRAY(s->lint->arena, bool, step);
+        for (int i = 0; i < s->count; i++)
+            form_mark(&s->list[i].beside[d], step, stored);
+        int64_t marks = marks_of(stored, step);
+        if (marks == step)
             continue;
         const struct store *first = &s->list[0];
         struct diagnostic *diagnostic = report(
@@ -562,9 +547,11 @@ static void check_steps(struct stores *s)
             arena_printf(s->lint->arena, "elements of `%s` along dimension %d lie between those that the loop stores",
                          s->view->name, d));
         diag_note(s->lint->diagnostics, diagnostic, first->loop[d]->at,
-                  "the loop goes on by %lld, and of so many elements %lld %s stored", (long long)step,
-                  (long long)(step - left), step - left == 1 ? "is" : "are");
+                  "the place goes on by %lld from turn to turn, and of so many elements %lld %s stored",
+                  (long long)step, (long long)marks, marks == 1 ? "is" : "are");
+        return true;
     }
+    return false;
 }
 
 /* Whether the stores of one instance and of those beside it leave out an element, modulo the step. */
@@ -572,17 +559,11 @@ static bool has_gap(const struct stores *s, int d, int64_t step)
 {
     bool *stored = ARENA_ARRAY(s->lint->arena, bool, step);
     for (int i = 0; i < s->count; i++)
-        for (int64_t t = 0; t < int64_min(s->list[i].form[d].width, step); t++) {
-            int64_t at = (s->list[i].form[d].offset + t) % step;
-            stored[at < 0 ? at + step : at] = true;
-        }
-    for (int64_t t = 0; t < step; t++)
-        if (!stored[t])
-            return true;
-    return false;
+        form_mark(&s->list[i].form[d], step, stored);
+    return marks_of(stored, step) < step;
 }
 
-static void check_cover(struct stores *s, int g)
+static void check_cover(struct stores *s, int g, bool said)
 {
     int64_t step, counted = s->function->grid_step[g];
     int d = dimension_of(s, g, &step);
@@ -592,6 +573,7 @@ static void check_cover(struct stores *s, int g)
         return;
     const struct store *first = &s->list[0];
     const char *name = grid_name(s, g);
+    int64_t width = first->form[d].width * first->form[d].times;
     const char *text = arena_printf(s->lint->arena, "the grid has an instance for each %lld element%s",
                                     (long long)counted, counted == 1 ? "" : "s");
     if (counted == 1)
@@ -604,14 +586,14 @@ static void check_cover(struct stores *s, int g)
         diag_note(s->lint->diagnostics, diagnostic, first->op->at,
                   "%s of dimension %d, and the place moves by %lld from one `%s` to the next", text, d, (long long)step,
                   name);
-    } else if (!s->view->type->readable && has_gap(s, d, step)) {
+    } else if (!said && !s->view->type->readable && has_gap(s, d, step)) {
         struct diagnostic *diagnostic = report(
             s, DIAGNOSTIC_W1013, first->op,
             arena_printf(s->lint->arena, "elements of `%s` along dimension %d lie between those that instances store",
                          s->view->name, d));
         diag_note(s->lint->diagnostics, diagnostic, first->op->at,
                   "the place moves by %lld from one `%s` to the next, and %lld element%s stored", (long long)step, name,
-                  (long long)first->form[d].width, first->form[d].width == 1 ? " is" : "s are");
+                  (long long)width, width == 1 ? " is" : "s are");
     } else if (step > counted && step % counted == 0) {
         struct diagnostic *diagnostic = report(
             s, DIAGNOSTIC_W1014, first->op,
@@ -623,45 +605,78 @@ static void check_cover(struct stores *s, int g)
     }
 }
 
-/* Through pointers, or in an order that atomics make: what instances are for is not seen. */
-static bool writes_otherwise(const struct ir_block *block)
+/* In an order that atomics make: what instances are for is not seen.  Stores through pointers may be any view's. */
+static bool writes_otherwise(const struct ir_block *block, bool *through_pointers)
 {
     for (const struct ir_operation *op = block->first; op; op = op->next) {
-        if (op->opcode == OP_POINTER_STORE || op->opcode == OP_POINTER_ATOMIC || op->opcode == OP_POINTER_CAS ||
-            (ir_has_trait(op, IR_TRAIT_ATOMIC) &&
-             ir_number(op, IR_ATTRIBUTE_ORDER, IR_ORDER_RELAXED) != IR_ORDER_RELAXED))
+        *through_pointers = *through_pointers || op->opcode == OP_POINTER_STORE || op->opcode == OP_POINTER_ATOMIC ||
+                            op->opcode == OP_POINTER_CAS;
+        bool orders = ir_has_trait(op, IR_TRAIT_ATOMIC) &&
+                      ir_number(op, IR_ATTRIBUTE_ORDER, IR_ORDER_RELAXED) != IR_ORDER_RELAXED;
+        if (orders || (op->opcode == OP_ASM && ir_has_effect(op)))
             return true;
         for (int r = 0; r < op->region_count; r++)
-            if (writes_otherwise(op->regions[r]))
+            if (writes_otherwise(op->regions[r], through_pointers))
                 return true;
     }
     return false;
 }
 
+static void start(struct stores *s, const struct ir_value *argument, bool is_pointer)
+{
+    s->view = argument;
+    s->is_pointer = is_pointer;
+    s->rank = is_pointer ? 1 : argument->type->rank;
+    s->count = s->load_count = 0;
+    s->odd = s->unformed = false;
+    ir_walk(s->function->body, is_pointer ? collect_behind : collect, s);
+}
+
+static void check_meetings(struct stores *s)
+{
+    for (int g = 0; g < s->function->grid_rank && s->count && !s->odd; g++) {
+        check_same_place(s, g);
+        if (s->unformed)
+            continue;
+        check_overlap(s, g);
+        check_reads(s, g);
+    }
+}
+
+static void check_places(struct stores *s)
+{
+    if (!s->count || s->odd)
+        return;
+    bool said = check_steps(s);
+    check_rounded_loop(s);
+    for (int g = 0; g < s->function->grid_rank && !s->unformed; g++) {
+        check_cover(s, g, said);
+        check_rest(s, g);
+        check_exchange(s, g);
+    }
+}
+
 void lint_stores(const struct lint *lint, const struct ir_function *function)
 {
     struct stores *s = ARENA_NEW(lint->arena, struct stores);
+    bool through_pointers = false;
     s->lint = lint;
     s->function = function;
-    s->varies = ARENA_ARRAY(lint->arena, signed char, function->next_value_id *(IR_MAX_RANK + 1));
-    if (writes_otherwise(function->body))
+    s->forms = forms_make(lint->arena, function);
+    if (writes_otherwise(function->body, &through_pointers))
         return;
     for (int i = 0; i < function->body->arguments.count && i < function->facts.count; i++) {
-        s->view = function->body->arguments.data[i];
-        if (s->view->type->kind != IR_VIEW || !s->view->type->writable)
+        const struct ir_value *argument = function->body->arguments.data[i];
+        bool is_view = argument->type->kind == IR_VIEW;
+        if (through_pointers && (is_view || argument->type->element == IR_POINTER)) {
+            start(s, argument, true);
+            check_meetings(s);
+        }
+        if (!is_view || !argument->type->writable)
             continue;
-        s->count = 0;
-        s->odd = s->unformed = false;
-        ir_walk(function->body, collect, s);
-        if (s->count && !s->odd) {
-            check_steps(s);
-            check_rounded_loop(s);
-        }
-        for (int g = 0; g < function->grid_rank && s->count && !s->odd && !s->unformed; g++) {
-            check_overlap(s, g);
-            check_cover(s, g);
-            check_rest(s, g);
-            check_exchange(s, g);
-        }
+        start(s, argument, false);
+        check_meetings(s);
+        if (!through_pointers)
+            check_places(s);
     }
 }

@@ -149,6 +149,15 @@ right~$A~ atomic_add(v[id[m*64 +: 64]], w[m*64 +: 64]);
 right~$A~ let at = m*64 + iota(64); atomic_add(n[id[m*64 +: 64]], 1, mask = at < N);
 right~$A requires(N % 64 == 0)~ v[id[m*64 +: 64]] = w[m*64 +: 64];
 right~(id: in i32[E], v: out f32[V]) grid(m: E / 64) requires(E % 64 == 0)~ v[id[m*64 +: 64]] = 1.0;
+padding~(a: in f32[M, N], b: in f32[M, N], y: out f32[M, 2 * N]) grid(m: M)~ y[m, 0 +: 128] = cat(a[m, 0 +: 64], b[m, 0 +: 64]);
+padding~(a: in f32[M, N], y: out f16[M, 128]) grid(m: M)~ y[m, :] = f16(cat(a[m, 0 +: 64], f32[64](1.0)) * 2.0);
+right~(a: in f32[M, N], y: out f32[M, 128]) grid(m: M)~ y[m, :] = cat(load(a[m, 0 +: 64], other = 0.0), f32[64](1.0));
+right~(a: in f32[M, 64], b: in f32[M, N], y: out f32[M, 64 + N]) grid(m: M)~ y[m, 0 +: 128] = cat(a[m, :], b[m, 0 +: 64]);
+right~(a: in f32[M, N], b: in f32[M, N], y: out f32[2 * M, N]) grid(m: M)~ y[2*m +: 2, 0 +: 64] = cat(a[m +: 1, 0 +: 64], b[m +: 1, 0 +: 64], axis = 0);
+padding~$R~ y[m] = max(gather(x[m, 0 +: 64], iota(64) ^ 1));
+right~$R~ y[m] = sum(gather(x[m, 0 +: 64], 63 - iota(64)));
+right~$R~ y[m] = max(gather(x[m, 0 +: 64], argsort(load(x[m, 0 +: 64], other = inf))[0 +: 1]));
+right~(x: in f32[M, N], p: in f32[M, N + 1], y: out i32[M]) grid(m: M)~ let k = iota(64); y[m] = sum(cumprod(i32(x[m, 0 +: 64] < p[m, 0 +: 64] and k < N)));
 padding~$N~ y[m*64 +: 64] = max(x[m*64 - 1 +: 64], x[m*64 +: 64]);
 padding~$N~ let i = m*64; y[i +: 64] = min(min(x[i - 1 +: 64], x[i +: 64]), x[i + 1 +: 64]);
 padding~$N~ var a = f32[64](-inf); for d in -2..3 a = max(a, x[m*64 + d +: 64]); y[m*64 +: 64] = a;
@@ -212,6 +221,44 @@ overlap~$V grid(m: cdiv(N, 64))~ y[m*32 + iota(64)] = x[m*32 + iota(64)];
 uncovered~$V grid(m: cdiv(N, 64))~ for j in 0..16 { y[m*64 + j] = x[m*64 + j]; }
 overlap~$V grid(m: cdiv(N, 64))~ for j in 0..80 { y[m*64 + j] = x[m*64 + j] * 2.0; }
 overlap~(x: in f32[N], y: inout f32[8]) grid(m: N)~ y[0 +: 8] += x[m];
+overlap~$V grid(m: N)~ y[m / 2] = x[m];
+overlap~$V grid(m: N)~ y[m % 128] = x[m];
+overlap~$V grid(m: N)~ y[m >> 1] = x[m];
+overlap~$V grid(m: cdiv(N, 64))~ let i = m / 2 * 64; y[i +: 64] = x[m*64 +: 64];
+overlap~$T grid(m: M, n: cdiv(N, 64))~ y[m / 4, n*64 +: 64] = x[m, n*64 +: 64];
+overlap~(x: in f32[N], y: out f32[K, 8]) grid(m: N)~ y[m / 8, m % 4] = x[m];
+overlap~$V grid(m: N)~ y[m] = x[m]; y[2*m] = 2.0*x[m];
+overlap~(x: in f32[N], p: *f32) grid(m: N)~ store(p + m/2, x[m]);
+overlap~(x: in f32[N], y: out f32[N]) grid(m: N)~ store(y.ptr + m/4, x[m]);
+overlap~(x: in f32[M, N], p: *f32) grid(m: M, n: cdiv(N, 64))~ store(p + m, sum(x[m, n*64 +: 64]));
+overlap~(x: in f32[N], p: *f32) grid(m: cdiv(N, 64))~ store(p + m*32 + iota(64), x[m*64 +: 64]);
+overlap~(x: in f32[N], p: *f32) grid(m: cdiv(N, 64))~ let at = m*32 + iota(64); store(p + at, x[m*64 +: 64], mask = at < N);
+overlap~(x: in f32[64, N], p: *f32) grid(m: cdiv(N, 16))~ let at = iota(64)[:, None]*1024 + (m*8 + iota(16))[None, :]; store(p + at, x[:, m*16 +: 16]);
+overlap~(y: inout f32[N]) grid(m: N)~ y[m] = y[m + 1] * 0.5;
+overlap~(y: inout f32[N]) grid(m: cdiv(N, 64))~ y[m*64 +: 64] = y[m*64 - 1 +: 64] * 0.5;
+overlap~(y: inout f32[N]) grid(m: N)~ y[m] = y[0] + 1.0;
+overlap~(x: in f32[M, N], y: inout f32[M, N]) grid(m: M)~ for j in 0..N step 64 { y[m, j +: 64] = x[m, j +: 64] + y[m - 1, j +: 64]; }
+overlap~(p: *f32) grid(m: cdiv(1024, 64))~ let at = m*64 + iota(64); store(p + at, load(p + at + 1));
+uncovered~$V grid(m: cdiv(N, 128))~ y[m*128 + 2*iota(64)] = x[m*128 + 2*iota(64)];
+uncovered~$V grid(m: cdiv(N, 64))~ y[2*(m*64 + iota(64))] = x[m*64 + iota(64)];
+uncovered~$T grid(m: cdiv(M, 2), n: cdiv(N, 64))~ y[m*2, n*64 +: 64] = x[m*2, n*64 +: 64];
+uncovered~$T grid(m: cdiv(M, 16), n: cdiv(N, 16))~ for i in 0..8 { y[m*16 + 2*i, n*16 +: 16] = x[m*16 + 2*i, n*16 +: 16]; }
+uncovered~$T grid(m: M)~ for j in 0..N { y[m, 2*j] = x[m, j]; }
+right~$T grid(m: M)~ for j in 0..cdiv(N, 2) { y[m, 2*j] = x[m, 2*j]; y[m, 2*j + 1] = 0.0; }
+right~$V grid(m: cdiv(N, 128))~ let i = m*128 + 2*iota(64); y[i] = x[i]; y[i + 1] = -x[i + 1];
+right~$T grid(m: cdiv(M, 16), n: cdiv(N, 16))~ for i in 0..8 { y[m*16 + 2*i +: 2, n*16 +: 16] = x[m*16 + 2*i +: 2, n*16 +: 16]; }
+right~(x: in f32[N], y: out f32[K, 8]) grid(m: N)~ y[m / 8, m % 8] = x[m];
+right~(x: in f32[N], y: out f32[N]) grid(m: cdiv(N, 8) * 8)~ y[m / 8 * 8 + m % 8] = x[m];
+right~(x: in f32[N], y: out f32[K, 8]) grid(m: N)~ y[m >> 3, m & 7] = x[m];
+right~(x: in f32[N], y: out f32[K, C]) grid(m: N)~ y[m / C, m % C] = x[m];
+right~(x: in f32[N], p: *f32) grid(m: cdiv(N, 64))~ let at = m*64 + iota(64); store(p + at, x[m*64 +: 64], mask = at < N);
+right~(x: in f32[N], p: *f32) grid(m: cdiv(N, 64))~ let at = m*32 + iota(64); store(p + at, x[m*64 +: 64], mask = iota(64) < 32);
+right~(x: in f32[M, 64], p: *f32, n: i64) grid(m: M)~ store(p + m*n + iota(64), x[m, :]);
+right~(x: in f32[64, N], p: *f32) grid(m: cdiv(N, 16))~ let at = iota(64)[:, None]*1024 + (m*16 + iota(16))[None, :]; store(p + at, x[:, m*16 +: 16]);
+right~(p: *f32) grid(m: 16)~ let at = m*64 + iota(64); store(p + at, load(p + at) + 1.0);
+right~(y: inout f32[N]) grid(m: N)~ if (m > 0) y[m] = y[m - 1];
+right~(y: inout f32[N]) grid(m: cdiv(N, 2))~ y[2*m] = y[2*m + 1];
+right~(x: in f32[N], y: inout f32[N]) grid(m: N)~ y[m] = y[m] + x[m + 1];
 right~$V grid(m: cdiv(N, 64))~ y[m*64 +: 64] = x[m*64 +: 64];
 right~$V grid(m: N)~ y[m] = x[m];
 right~$V grid(m: cdiv(N, 2))~ y[2*m] = x[2*m]; y[2*m + 1] = -x[2*m + 1];
