@@ -181,7 +181,7 @@ void cache_keep(const struct cache *cache, const struct buffer *key, const void 
 
 struct cached_file {
     const char *name;
-    int64_t size;
+    int64_t size; /* what it takes of the disk */
     struct timespec used;
 };
 
@@ -220,8 +220,9 @@ static void trim_folder(const struct cache *cache, int folder)
                 unlink(name);
             continue;
         }
-        all += status.st_size;
-        vector_push(cache->arena, &files, ((struct cached_file){name, status.st_size, status.st_mtim}));
+        int64_t size = (int64_t)status.st_blocks * 512;
+        all += size;
+        vector_push(cache->arena, &files, ((struct cached_file){name, size, status.st_mtim}));
     }
     closedir(list);
     if (all <= limit)

@@ -10,7 +10,7 @@
 
 struct cache;
 /* Makes the folder, readable by its owner alone.  NULL, and all functions take that: it cannot be used, or what program
- * this is cannot be told.  `limit`: the bytes that cache_trim leaves. */
+ * this is cannot be told.  `limit`: the bytes of the disk that cache_trim leaves, whole blocks counted. */
 struct cache *cache_open(struct arena *arena, const char *folder, int64_t limit);
 /* Appends the value.  False: there is none. */
 bool cache_find(struct cache *cache, const struct buffer *key, struct buffer *value);

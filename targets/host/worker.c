@@ -2,8 +2,7 @@
  *
  *   code for the processor  ->  variants that are the same but for their conditions become one  ->  everything else
  *
- * Where there is one variant for the processor its code is made with everything else, for a worker takes some
- * milliseconds; so it is for --emit=llvm, which shows one module. */
+ * For --emit=llvm, which shows one module, all of it is made at once. */
 #include "targets/common/same_code.h"
 #include "targets/host/host.h"
 
@@ -125,7 +124,7 @@ static bool make_all(const struct target_options *options, struct kernel_module 
     struct host_part module = {0};
     merge_variants(options, kernels); /* of GPUs, whose code is there */
     host_list_functions(&task.functions);
-    task.has_code = merges && task.functions.count > KERNEL_CPU_LEVELS;
+    task.has_code = merges && task.functions.count > 0;
     task.images_apart = merges;
     if (task.has_code) {
         if (!host_make_functions(&task.functions))

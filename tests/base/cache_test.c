@@ -168,6 +168,29 @@ static void test_damage(struct arena *arena, const char *folder)
     }
 }
 
+static int64_t blocks;
+static void add_blocks(const char *name)
+{
+    struct stat status;
+    CHECK(stat(name, &status) == 0);
+    blocks += status.st_blocks;
+}
+
+/* Small files count by the blocks that they take. */
+static void test_blocks(struct arena *arena, const char *folder)
+{
+    enum { COUNT = 320, LIMIT = 16 * 8 * 4096 };
+    struct cache *cache = cache_open(arena, folder, LIMIT);
+    for (int i = 0; i < COUNT; i++) {
+        CHECK(!is_there(cache, i, 10));
+        keep(cache, i, 10);
+    }
+    cache_trim(cache);
+    each_file(arena, folder, add_blocks);
+    CHECK(blocks > 0 && blocks * 512 <= LIMIT);
+    each_file(arena, folder, remove_name);
+}
+
 /* Those that were used last stay. */
 static void test_trim(struct arena *arena, const char *folder)
 {
@@ -182,7 +205,7 @@ static void test_trim(struct arena *arena, const char *folder)
         CHECK(is_there(cache, i, SIZE)); /* a use makes them new */
     for (int i = COUNT; i < 2 * COUNT; i++)
         CHECK(!is_there(cache, i, SIZE));
-    struct cache *small = cache_open(arena, folder, 16 * 6 * SIZE);
+    struct cache *small = cache_open(arena, folder, 16 * 6 * 4096); /* a file is one block of the disk */
     for (int i = COUNT; i < 2 * COUNT; i++)
         CHECK(!is_there(small, i, SIZE));
     cache_trim(small);
@@ -276,6 +299,7 @@ int main(void)
     test_entries(arena, folder);
     test_damage(arena, folder);
     test_trim(arena, folder);
+    test_blocks(arena, folder);
     test_leftovers(arena, folder);
     test_foreign(arena, folder);
     test_nowhere(arena, folder);
