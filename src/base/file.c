@@ -74,6 +74,12 @@ bool file_is_device(const char *path)
            (!S_ISREG(status.st_mode) || starts_with(path, "/dev/") || starts_with(path, "/proc/"));
 }
 
+bool file_is_folder(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
 enum output_kind { OUTPUT_REPLACE, OUTPUT_IN_PLACE, OUTPUT_STANDARD };
 
 struct output {

@@ -10,6 +10,7 @@ bool file_read(const char *path, size_t limit, struct buffer *out);
 
 /* What is there and is no file that something may stand beside: a device such as /dev/null, a pipe. */
 bool file_is_device(const char *path);
+bool file_is_folder(const char *path);
 
 struct output_set;
 struct output_set *output_set_create(struct arena *arena);

@@ -68,7 +68,7 @@ static void set_warnings(struct compilation *compilation)
             continue;
         for (int k = 0; k < options->warnings.count; k++) {
             const char *word = options->warnings.data[k], *name = diagnostic_info[i].name;
-            if (strcmp(word, "all") == 0 || strcmp(word, "extra") == 0 || strcmp(word, name) == 0)
+            if (strcmp(word, "all") == 0 || strcmp(word, name) == 0)
                 d->enabled[i] = 1;
             else if (strncmp(word, "no-", 3) == 0 && (strcmp(word + 3, name) == 0 || strcmp(word + 3, "all") == 0))
                 d->enabled[i] = -1;

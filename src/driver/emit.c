@@ -48,6 +48,8 @@ static int base_length(const char *path)
 const char *emit_name(const struct compilation *compilation, const char *suffix)
 {
     const char *output = compilation->options->output;
+    if (output && file_is_folder(output))
+        return arena_printf(compilation->arena, "%s/%s%s", output, compilation->stem, suffix);
     bool is_named = output && strcmp(output, "-") != 0 && !file_is_device(output);
     const char *base = is_named ? output : compilation->stem;
     return arena_printf(compilation->arena, "%.*s%s", is_named ? base_length(base) : (int)strlen(base), base, suffix);
@@ -154,11 +156,22 @@ static const char *example_spec(const struct compilation *compilation)
 
 static bool report_parts(struct compilation *compilation, int count, bool is_text)
 {
-    driver_error(compilation->options,
-                 "%d instances give a file each; choose one with --spec and -arch%s, or leave -o away%s", count,
-                 example_spec(compilation), is_text ? ", or have all behind each other with -o -" : "");
+    driver_error(
+        compilation->options,
+        "%d instances give a file each; choose one with --spec and -arch%s, give -o a folder that is there, or leave "
+        "it away%s",
+        count, example_spec(compilation), is_text ? ", or have all behind each other with -o -" : "");
     compilation->code = EXIT_USAGE;
     return false;
+}
+
+/* Where a part goes: to the file that -o names, into the folder that it names, or to the working directory. */
+static const char *part_path(const struct compilation *compilation, const struct part *part)
+{
+    const char *output = compilation->options->output, *suffix = emit_suffix(compilation->options->emit);
+    if (output && !file_is_folder(output))
+        return output;
+    return arena_printf(compilation->arena, "%s%s%s%s", output ? output : "", output ? "/" : "", part->name, suffix);
 }
 
 static bool emit_parts(struct compilation *compilation)
@@ -170,7 +183,7 @@ static bool emit_parts(struct compilation *compilation)
         return false;
     bool is_joined = output && strcmp(output, "-") == 0,
          is_text = options->emit != EMIT_CUBIN && options->emit != EMIT_FATBIN;
-    bool fits = !output || parts.list.count <= 1 || (is_joined && is_text);
+    bool fits = !output || file_is_folder(output) || parts.list.count <= 1 || (is_joined && is_text);
     if (parts.list.count == 0)
         driver_error(compilation->options,
                      "nothing to make: -arch names no GPU, and %s is made for GPUs alone; code for processors is in "
@@ -191,8 +204,7 @@ static bool emit_parts(struct compilation *compilation)
         if (is_joined)
             buffer_append(&joined, part->bytes.data, part->bytes.size);
         else
-            emit_add(compilation, output ? output : arena_printf(compilation->arena, "%s%s", part->name, suffix),
-                     part->bytes.data, part->bytes.size);
+            emit_add(compilation, part_path(compilation, part), part->bytes.data, part->bytes.size);
     }
     if (is_joined)
         emit_add(compilation, "-", joined.data, joined.size);
@@ -346,7 +358,8 @@ bool emit_outputs(struct compilation *compilation)
     bool is_cubin = compilation->options->emit == EMIT_CUBIN, is_joined = output && strcmp(output, "-") == 0;
     if (wants_header && !header_check(compilation->module, compilation->arena, compilation->diagnostics))
         return false;
-    int parts = output && !(is_joined && !is_cubin) && !(is_cubin && compilation->options->dry_run)
+    int parts = output && !file_is_folder(output) && !(is_joined && !is_cubin) &&
+                        !(is_cubin && compilation->options->dry_run)
                     ? count_parts(compilation)
                     : 0;
     if (parts > 1)

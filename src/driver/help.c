@@ -1,4 +1,4 @@
-/* --help, from options.def. */
+/* --help, from options.def: what is there. */
 #include "driver/options.h"
 
 #include <string.h>
@@ -26,10 +26,11 @@ void help_print(FILE *file)
                 "       tilecc info [--json | --extract=TARGET[:KERNEL]] FILE.o   what an object made by tilecc holds\n"
                 "       tilecc explain CODE          what a diagnostic means\n"
                 "       tilecc test [options] file.tile ...   run the `test` blocks of sources\n"
-                "       tilecc bench | tune | fmt | lsp   are not there yet\n"
                 "A file of \"-\" is standard input; @FILE stands for the arguments in FILE.\n");
     const char *group = "";
     for (int i = 0; i < OPTION_COUNT; i++) {
+        if (option_info[i].state == STATE_LATER)
+            continue;
         if (strcmp(option_info[i].group, group) != 0)
             buffer_printf(&out, "\n%s:\n", option_info[i].group);
         group = option_info[i].group;
@@ -40,8 +41,7 @@ void help_print(FILE *file)
             buffer_putc(&out, '\n');
         for (size_t k = width >= HELP_COLUMN ? 0 : width; k < HELP_COLUMN; k++)
             buffer_putc(&out, ' ');
-        buffer_printf(&out, "%s%s\n", option_info[i].help,
-                      option_info[i].state == STATE_LATER ? " (not there yet)" : "");
+        buffer_printf(&out, "%s\n", option_info[i].help);
     }
     buffer_puts(&out, "\nExit codes: 0 ok, 1 the source has errors, 2 usage, 3 files, 4 a tool or memory is missing,\n"
                       "5 a tool failed, 70 a bug in tilecc.\n");

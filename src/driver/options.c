@@ -260,7 +260,11 @@ static bool add_warning(struct options *options, const char *text)
     const char *name = starts_with(text, "no-") ? text + 3 : text;
     if (starts_with(name, "error="))
         name += 6;
-    bool known = strcmp(name, "all") == 0 || strcmp(name, "extra") == 0 || (strcmp(text, "no-error") == 0);
+    if (strcmp(name, "extra") == 0) {
+        driver_error(options, "-W%s: there are no further warnings; all are on, and -Wno-NAME turns one off", text);
+        return false;
+    }
+    bool known = strcmp(name, "all") == 0 || (strcmp(text, "no-error") == 0);
     for (int i = 0; i < DIAGNOSTIC_COUNT && !known; i++)
         known = diagnostic_info[i].severity == SEVERITY_warning && strcmp(diagnostic_info[i].name, name) == 0;
     if (!known) {

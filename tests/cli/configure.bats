@@ -10,6 +10,19 @@ refuses() { # argument, what the message names
     [ ! -e Makefile ]
 }
 
+@test "the sources are reached by their own name, and by a link alone where that has spaces" {
+    for folder in plain 'with spaces'; do
+        mkdir -p "$folder" "build of $folder"
+        cp "$SRCDIR/configure" "$SRCDIR/Makefile.in" "$folder"
+        (cd "build of $folder" && "../$folder/configure" >log) || { cat "build of $folder/log"; false; }
+        way=$(sed -n 's/^SOURCE = //p' "build of $folder/Makefile")
+        [ "build of $folder/$way" -ef "$folder" ]
+        [ ! -e "build of $folder/source" ]
+    done
+    [ -z "$(find 'build of plain' -type l)" ]
+    [ -L 'build of with spaces/.sources' ]
+}
+
 @test "a tool that was asked for and is none" {
     refuses --with-llvm-config=/nonexistent "llvm-config of LLVM"
     refuses --with-llvm-config=/bin/false "llvm-config of LLVM"

@@ -125,7 +125,10 @@ END
 @test "help names every option" {
     expect 0 tilecc --help
     listed >list
-    while read -r id spelling state; do contains "  $spelling"; done <list
+    while read -r id spelling state; do
+        if [ "$state" = LATER ]; then lacks "  $spelling"; else contains "  $spelling"; fi
+    done <list
+    lacks "not there yet"
 }
 
 @test "the manual names every option, and no other" {

@@ -129,6 +129,27 @@ load helper
     expect 3 sh -c '"$TILECC" -arch=cpu -o - k.tile >&-'
 }
 
+@test "-o may name the folder of a file for each instance" {
+    mkdir 'a folder'
+    for kind in ptx llvm tir; do
+        expect 0 tilecc -arch=sm_80,sm_90a --emit=$kind k.tile
+        expect 0 tilecc -arch=sm_80,sm_90a --emit=$kind -MD -o 'a folder' k.tile
+        [ "$(ls ./*.sm_90a.* | wc -l)" -gt 0 ]
+        for file in ./*.sm_*; do cmp "$file" "a folder/$file"; done
+        grep -q '^a\\ folder/k.*sm_80' 'a folder/k.d'
+        rm ./*.sm_* 'a folder'/*
+    done
+    expect 2 tilecc -arch=sm_80,sm_90a -S -o no/folder k.tile
+    contains "give -o a folder that is there"
+}
+
+@test "there are no further warnings to turn on" {
+    expect 2 tilecc -arch=cpu -Wextra k.tile
+    contains "-Wextra: there are no further warnings; all are on"
+    expect 2 tilecc -arch=cpu -Wno-extra k.tile
+    expect 0 tilecc -arch=cpu -Wall -fsyntax-only k.tile
+}
+
 @test "kinds of output that processors do not have" {
     for option in -S --emit=ptx --emit=cubin --emit=fatbin; do
         expect 2 tilecc -arch=cpu $option k.tile
