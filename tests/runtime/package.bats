@@ -14,7 +14,7 @@ setup_file() {
 
 setup() {
     cd "$BATS_FILE_TMPDIR"
-    export PKG_CONFIG_PATH=$PWD/prefix/lib/pkgconfig LD_LIBRARY_PATH=$PWD/prefix/lib
+    export PKG_CONFIG_PATH=$PWD/prefix/lib/pkgconfig
     unset MAKEFLAGS MFLAGS MAKEOVERRIDES
 }
 
@@ -34,6 +34,7 @@ setup() {
     mkdir make
     make -s -C make -f ../examples/build/Makefile SOURCE=../examples/build CC="${CC:-cc}"
     make/app
+    ! readelf -dW make/app | grep -q libtilert # the archive: a program starts wherever the prefix is
     make -q -C make -f ../examples/build/Makefile SOURCE=../examples/build
     sleep 1
     touch examples/saxpy.tile
@@ -212,4 +213,24 @@ project_of_readme() {
     CC=${CC##* } meson setup meson examples/build >meson.log 2>&1 || { cat meson.log; false; }
     ninja -C meson >build.log 2>&1 || { cat build.log; false; }
     meson/app
+}
+
+# The commands of a step, by the beginning of its name.
+step() { awk -v name="      - name: $1" 'index($0, "      - ") == 1 { mine = index($0, name) == 1 } mine && /^          / { print substr($0, 11) }' "$2"; }
+
+@test "the steps of the workflow for GitHub Actions, without the installation" {
+    [ -n "${PTXAS-}" ] || skip "no ptxas"
+    mkdir workflow
+    cp examples/saxpy.tile examples/build/main.c workflow
+    file=$PWD/examples/build/github-actions.yml
+    step Install "$file" | grep -q 'configure --bootstrap'
+    cd workflow
+    for name in Compile Run; do
+        step "$name" "$file" >"$name.sh"
+        [ "$(wc -l <"$name.sh")" -ge 3 ]
+        PATH=$BATS_FILE_TMPDIR/prefix/bin:$PATH bash -e "$name.sh" >"$name.log" 2>&1 || { cat "$name.log"; false; }
+    done
+    for gpu in sm_75 sm_80 sm_86 sm_89 sm_90a sm_100a; do grep -q "$gpu" Compile.log; done
+    readelf -h aarch64/saxpy.o | grep -q AArch64
+    grep -q 'y\[999\] = 1999' Run.log
 }
