@@ -39,7 +39,7 @@ int tile_rt_view_overlaps_itself(const uint64_t *view, unsigned rank)
 {
     /* In the order of strides each must step over all that the smaller ones reach. */
     unsigned order[TILE_RT_MAX_RANK], d, k, count = 0;
-    int64_t reach = 0;
+    int64_t reach = 0, part;
     for (d = 0; d < rank; d++) {
         if (view[1 + d] == 0)
             return 0;
@@ -53,7 +53,8 @@ int tile_rt_view_overlaps_itself(const uint64_t *view, unsigned rank)
         int64_t extent = (int64_t)view[1 + order[k]], stride = (int64_t)view[1 + rank + order[k]];
         if (stride <= reach)
             return 1;
-        reach += (extent - 1) * stride; /* cannot overflow: the range of the view was checked */
+        if (__builtin_mul_overflow(extent - 1, stride, &part) || __builtin_add_overflow(reach, part, &reach))
+            return 0; /* larger than memory, which tile_rt_view_range says */
     }
     return 0;
 }

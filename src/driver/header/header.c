@@ -173,25 +173,35 @@ static void put_dlpack(struct buffer *out, struct view_kind kind)
     put_view_guard(out, kind);
     buffer_puts(
         out,
-        "_DLPACK 1\n/* For a call on this stream. TILE_ERR_ARG if type or rank differ, or if the memory is not there: "
-        "TILE_CPU takes\n * memory of the host, managed and pinned memory, a GPU all but the first. */\n"
-        "TILE_INLINE int ");
+        "_DLPACK 1\n/* For a call on this stream. TILE_ERR_ARG if type or rank differ, if extents are below 0 or more than "
+        "strides\n * can say, or if the memory is not there: TILE_CPU takes memory of the host, managed and pinned "
+        "memory, a GPU\n * all but the first. */\nTILE_INLINE int ");
     put_tag(out, kind);
     buffer_puts(out, "_from_dlpack(const DLTensor *tensor, struct CUstream_st *stream, struct ");
     put_tag(out, kind);
     /* kDLCPU, kDLCUDA, kDLCUDAHost, kDLCUDAManaged: by number, since older dlpack.h lack some of the names. */
+    buffer_printf(
+        out,
+        " *view)\n{\n    const int64_t most = (int64_t)(~(uint64_t)0 >> 1);\n    int64_t packed = 1, extent;\n"
+        "    int d, device;\n"
+        "    if (!tensor || !view || !tensor->shape || tensor->ndim != %d || tensor->dtype.code != %d ||\n"
+        "        tensor->dtype.bits != %d || tensor->dtype.lanes != 1)\n        return TILE_ERR_ARG;\n"
+        "    device = (int)tensor->device.device_type;\n"
+        "    if (device != 3 && device != 13 && device != (stream == TILE_CPU ? 1 : 2))\n"
+        "        return TILE_ERR_ARG;\n",
+        kind.rank, code, bits);
     buffer_printf(out,
-                  " *view)\n{\n    int64_t packed = 1;\n    int d, device = (int)tensor->device.device_type;\n"
-                  "    if (device != 3 && device != 13 && device != (stream == TILE_CPU ? 1 : 2))\n"
-                  "        return TILE_ERR_ARG;\n"
-                  "    if (tensor->ndim != %d || tensor->dtype.code != %d || tensor->dtype.bits != %d || "
-                  "tensor->dtype.lanes != 1)\n        return TILE_ERR_ARG;\n",
-                  kind.rank, code, bits);
-    buffer_printf(out, "    view->data = (%s *)(void *)((char *)tensor->data + tensor->byte_offset);\n", type);
+                  "    view->data = tensor->data ? (%s *)((uintptr_t)tensor->data + (uintptr_t)tensor->byte_offset) : "
+                  "NULL;\n",
+                  type);
     buffer_printf(out,
-                  "    for (d = %d; d-- > 0;) {\n        view->extent[d] = tensor->shape[d];\n"
+                  "    for (d = %d; d-- > 0;) {\n        extent = tensor->shape[d];\n"
+                  "        if (extent < 0 || (!tensor->strides && packed < 0))\n            return TILE_ERR_ARG;\n"
+                  "        view->extent[d] = extent;\n"
                   "        view->stride[d] = tensor->strides ? tensor->strides[d] : packed;\n"
-                  "        packed *= tensor->shape[d];\n    }\n    return TILE_OK;\n}\n",
+                  "        if (packed >= 0)\n"
+                  "            packed = extent > 0 && packed > most / extent ? -1 : packed * extent;\n"
+                  "    }\n    return TILE_OK;\n}\n",
                   kind.rank);
     buffer_puts(out, "/* The tensor borrows the view: it points into it. */\nTILE_INLINE DLTensor ");
     put_tag(out, kind);
