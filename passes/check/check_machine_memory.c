@@ -9,7 +9,7 @@
 
 #include "passes/check/check_machine.h"
 
-enum { RING_ALIGNMENT = 1024, BYTES_ALIGNMENT = 16 };
+enum { SWIZZLE_ALIGNMENT = 1024, ROW_ALIGNMENT = 128, BYTES_ALIGNMENT = 16 };
 
 static void raise(int *stamp, int to)
 {
@@ -21,10 +21,12 @@ static void raise(int *stamp, int to)
 
 static int64_t element_bytes(const struct ir_type *type) { return ir_element_info[type->element].bits / 8; }
 
-/* Bytes from one slot of a ring to the next: rings keep the alignment of swizzles. */
+/* Bytes from one slot of a ring to the next: rings keep the alignment of swizzles, and of copies. */
 int64_t check_slot_bytes(const struct ir_type *type)
 {
-    int64_t bytes = element_bytes(type), step = type->slots > 1 ? RING_ALIGNMENT : BYTES_ALIGNMENT;
+    int64_t bytes = element_bytes(type), step = BYTES_ALIGNMENT;
+    if (type->slots > 1)
+        step = type->rank > 1 ? SWIZZLE_ALIGNMENT : ROW_ALIGNMENT;
     for (int d = 0; d < type->rank; d++)
         bytes *= type->extent[d];
     return (bytes + step - 1) / step * step;

@@ -3,7 +3,8 @@
  *     convert(x: L → L)                        = x
  *     convert(convert(x: L1 → L2): L2 → L3)    = convert(x: L1 → L3)
  *     convert(x) with x cheap                  = x made again in L2
- *     convert(load: L1 → L2)                   = load in L2, where reading in L2 costs less than the conversion
+ *     convert(load: L1 → L2)                   = load in L2, where reading in L2 costs less than the conversion; of rows
+ *                                                from a buffer, too
  *     convert(op(a, convert(b: L2 → L1)))      = op(convert(a), b) for elementwise op, where fewer bytes are converted
  *     convert(widen(x))                        = widen(convert(x))
  *     convert(f(g(broadcast(x))))              = f(g(broadcast(convert(x)))), where only the whole way pays
@@ -14,7 +15,10 @@
 #include "passes/base/pass.h"
 #include "passes/base/rewrite.h"
 
-enum { FAR = 8 /* operations that a conversion is moved in front of at once, where only all together pay */ };
+enum {
+    ROW_VECTOR = 16 /* bytes */,
+    FAR = 8 /* operations that a conversion is moved in front of at once, where only all together pay */
+};
 static const double IMPOSSIBLE = 1e9;
 
 struct removal {
@@ -42,6 +46,15 @@ static void set_layout(const struct removal *r, struct ir_value *value, const st
     value->type = ir_type_with_layout(r->adapter.module->context, value->type, layout);
 }
 
+/* Instructions of a warp, and what conflicts of banks add, to read a row from its buffer. */
+static double row_cost(const struct ir_operation *op, const struct layout *layout)
+{
+    const struct ir_type *buffer = op->operands[0]->type;
+    int bytes = ir_element_info[buffer->element].bits / 8, ideal;
+    int vector = layout_memory_vector(layout, buffer->layout, ROW_VECTOR / bytes).size;
+    return layout_bank_wavefronts(layout, buffer->layout, bytes, vector, &ideal);
+}
+
 /* What computing `op` in another layout costs beside bringing its tiles there; IMPOSSIBLE: it is not moved. */
 static double moved_cost(const struct ir_operation *op, const struct layout *wanted)
 {
@@ -56,6 +69,8 @@ static double moved_cost(const struct ir_operation *op, const struct layout *wan
         return memory_access_of(op, &access)
                    ? memory_access_cost(&access, wanted) - memory_access_cost(&access, result->type->layout)
                    : IMPOSSIBLE;
+    case OP_BUFFER_LOAD: /* tiles of more dimensions are swizzled for the layout that they have */
+        return result->type->rank == 1 ? row_cost(op, wanted) - row_cost(op, result->type->layout) : IMPOSSIBLE;
     default: break;
     }
     if (!ir_has_trait(op, IR_TRAIT_ELEMENTWISE))

@@ -16,8 +16,8 @@ bool buffer_copy_possible(const struct target_row *target, const struct ir_opera
     bool gathers = false;
     (void)target;
     *contiguous = -1;
-    if (!ir_access_of(load, &access) || load->results[0]->type->rank != 2) {
-        *reason = "it is not a slice with two dimensions";
+    if (!ir_access_of(load, &access) || load->results[0]->type->rank < 1 || load->results[0]->type->rank > 2) {
+        *reason = "it is not a slice with one or two dimensions";
         return false;
     }
     if (access.mask) {
@@ -39,7 +39,7 @@ bool buffer_copy_possible(const struct target_row *target, const struct ir_opera
         }
     }
     if (*contiguous < 0)
-        *reason = gathers ? "it gathers along what is contiguous" : "neither dimension is known to be contiguous";
+        *reason = gathers ? "it gathers along what is contiguous" : "none of its dimensions is known to be contiguous";
     return *contiguous >= 0;
 }
 
@@ -53,7 +53,7 @@ bool buffer_copy_gathers(const struct ir_operation *load)
     return false;
 }
 
-const char *buffer_producer_problem(const struct ir_operation *reader)
+static const char *producer_problem(const struct ir_operation *reader)
 {
     const struct ir_function *function = reader->block->function;
     if (alias_is_written(function, reader->operands[0]))
@@ -85,21 +85,43 @@ const char *buffer_start_problem(const struct ir_access *access, const struct te
     return NULL;
 }
 
-bool buffer_copy_fits(const struct target_row *target, const struct ir_operation *dot, const struct ir_operation *load,
-                      const struct ir_type *buffer, const char **reason)
+const char *buffer_bulk_problem(const struct ir_operation *reader, const struct ir_type *buffer)
 {
     struct ir_access access;
     struct tensor_map map;
-    ir_access_of(load, &access);
+    ir_access_of(reader, &access);
+    const char *reason = producer_problem(reader);
+    if (!reason && tensor_map_for(access.view, access.rank, access.place, buffer, &map, &reason))
+        reason = buffer_start_problem(&access, &map);
+    return reason;
+}
+
+bool buffer_copy_fits(const struct target_row *target, const struct ir_operation *dot, const struct ir_operation *load,
+                      const struct ir_type *buffer, const char **reason)
+{
     if (!buffer_has_roles(target) || ir_number(dot, IR_ATTRIBUTE_INSTRUCTION, 0) != IR_INSTRUCTION_WGMMA) {
         if (!memory_copy_bytes(load))
             *reason = "strides and starts are not known to be multiples of 4 bytes";
         return memory_copy_bytes(load) > 0;
     }
-    *reason = buffer_copy_gathers(load) ? "it gathers, which TMA does not do" : tensor_map_view_problem(access.view);
+    *reason = buffer_copy_gathers(load) ? "it gathers, which TMA does not do"
+                                        : tensor_map_view_problem(load->operands[0]);
     if (!*reason)
-        *reason = buffer_producer_problem(load);
-    if (!*reason && tensor_map_for(access.view, access.rank, access.place, buffer, &map, reason))
-        *reason = buffer_start_problem(&access, &map);
+        *reason = buffer_bulk_problem(load, buffer);
     return !*reason;
+}
+
+struct ir_value *buffer_copy_build(struct arena *arena, struct ir_builder *builder, const struct ir_operation *load,
+                                   struct ir_value *buffer)
+{
+    struct ir_access access;
+    ir_access_of(load, &access);
+    struct ir_value **operands = ARENA_ARRAY(arena, struct ir_value *, access.rank + 2);
+    const struct ir_type *token = ir_type_token(builder->module->context);
+    for (int i = 0; i <= access.rank; i++)
+        operands[i] = load->operands[i];
+    operands[1 + access.rank] = buffer;
+    struct ir_operation *copy = ir_build(builder, OP_COPY_ASYNC, access.rank + 2, operands, 1, &token);
+    rewrite_copy_access(copy, load);
+    return copy->results[0];
 }

@@ -328,19 +328,10 @@ static struct ir_value *take_buffer(struct load_staging *s, const struct ir_type
 static void stage(struct load_staging *s, const struct ir_operation *loop, const struct staged_load *staged)
 {
     struct ir_operation *load = staged->load;
-    struct ir_access access;
-    ir_access_of(load, &access);
     struct ir_value *buffer = take_buffer(s, staged->buffer, loop, load->at);
-    struct ir_value **operands = ARENA_ARRAY(s->context->arena, struct ir_value *, access.rank + 2);
-    operands[0] = access.view;
-    for (int d = 0; d < access.rank; d++)
-        operands[1 + d] = access.index[d];
-    operands[1 + access.rank] = buffer;
     struct ir_builder builder = rewrite_before(load);
-    const struct ir_type *token = ir_type_token(s->function->module->context);
-    struct ir_operation *copy = ir_build(&builder, OP_COPY_ASYNC, access.rank + 2, operands, 1, &token);
-    rewrite_copy_access(copy, load);
-    ir_build(&builder, OP_WAIT, 1, copy->results, 0, NULL);
+    struct ir_value *token = buffer_copy_build(s->context->arena, &builder, load, buffer);
+    ir_build(&builder, OP_WAIT, 1, &token, 0, NULL);
     struct ir_value *tile = ir_build_value(&builder, OP_BUFFER_LOAD, load->results[0]->type, 1, &buffer);
     tile->name = load->results[0]->name;
     ir_replace_uses(load->results[0], tile);

@@ -34,6 +34,7 @@
 #include "passes/base/planning.h"
 #include "passes/layout/product_layout.h"
 #include "passes/base/rewrite.h"
+#include "passes/loops/buffer_copy.h"
 #include "passes/loops/factor_way.h"
 
 enum { NARROW_ROW = 16 /* bytes */ };
@@ -52,6 +53,17 @@ struct copied {
     struct ir_operation *load;
     struct ir_value *buffer, *token;
 };
+/* Rows that come together; `user` is the first operation that uses one. */
+struct row {
+    struct ir_operation *load;
+    const struct ir_type *type;
+    struct ir_value *buffer;
+};
+struct rows {
+    const struct ir_block *block;
+    struct ir_operation *user;
+    VECTOR(struct row) loads;
+};
 struct factor_staging {
     struct pass_context *context;
     struct ir_function *function;
@@ -60,7 +72,9 @@ struct factor_staging {
     VECTOR(struct ir_operation *) dots;
     VECTOR(struct factor_buffer) buffers;
     VECTOR(struct copied) copies;
-    VECTOR(struct stored) stored; /* outside of loops, for more than one product perhaps */
+    VECTOR(struct ir_operation *) loads; /* of rows, */
+    VECTOR(struct rows) rows;            /* and these by who comes together */
+    VECTOR(struct stored) stored;        /* outside of loops, for more than one product perhaps */
     bool changed;
     bool by_threads; /* cp.async brings what it can instead of TMA and a producer */
 };
@@ -529,6 +543,99 @@ static void stage(struct factor_staging *s, struct ir_operation *dot)
     s->changed = true;
 }
 
+/* ---- rows ---- */
+
+/* The first operation of the block that uses what `op` makes, or holds one that does.  Conversions move to their own. */
+static struct ir_operation *first_user(const struct ir_operation *op)
+{
+    struct ir_operation *first = NULL;
+    for (const struct ir_use *use = op->results[0]->uses; use; use = use->next) {
+        struct ir_operation *user = ir_ancestor_in(op->block, use->user);
+        if (user->opcode == OP_CONVERT_LAYOUT && user->results[0]->uses)
+            ir_move_before(user, first_user(user));
+        if (!first || ir_comes_before(user, first))
+            first = user;
+    }
+    return first;
+}
+
+static void collect_row(struct ir_operation *op, void *data)
+{
+    struct factor_staging *s = data;
+    bool row = op->opcode == OP_LOAD && op->results[0]->type->rank == 1 && op->results[0]->uses;
+    const struct ir_plan_input *input = row ? planning_input(op) : NULL;
+    if (input && input->way == IR_WAY_TMA)
+        vector_push(s->context->arena, &s->loads, op);
+}
+
+/* Rows of a block come together, but for one that is not asked for until another has been used. */
+static void add_row(struct factor_staging *s, struct ir_operation *load)
+{
+    struct rows *last = s->rows.count ? &s->rows.data[s->rows.count - 1] : NULL;
+    struct ir_operation *user = first_user(load);
+    const char *why;
+    if (!last || last->block != load->block || ir_comes_before(last->user, load)) {
+        vector_push(s->context->arena, &s->rows, ((struct rows){.block = load->block, .user = user}));
+        last = &s->rows.data[s->rows.count - 1];
+    }
+    if (ir_comes_before(user, last->user))
+        last->user = user;
+    vector_push(s->context->arena, &last->loads, ((struct row){load, factor_row_buffer(load, &why), NULL}));
+}
+
+/* Rows that a loop beside this one brings to such buffers: it is over, or comes later. */
+static const struct rows *find_like(const struct factor_staging *s, const struct rows *rows)
+{
+    for (const struct rows *old = s->rows.data; old < rows; old++) {
+        bool like = old->loads.count == rows->loads.count && !ir_block_holds(old->block, rows->block) &&
+                    !ir_block_holds(rows->block, old->block);
+        for (int i = 0; i < rows->loads.count && like; i++)
+            like = old->loads.data[i].type == rows->loads.data[i].type;
+        if (like)
+            return old;
+    }
+    return NULL;
+}
+
+/* They come where the last was loaded, and each is read where it is used:
+ *
+ *     %a = load %x[%i +: 128]     %b = load %y[%i +: 128]     …     use of %a     …     use of %b
+ * becomes
+ *     %s = copy_async %x[%i +: 128], %X     %t = copy_async %y[%i +: 128], %Y     wait %s, %t     …
+ *     %a = buffer_load %X     use of %a     …     %b = buffer_load %Y     use of %b */
+static void bring_rows(struct factor_staging *s, const struct rows *rows)
+{
+    const struct rows *like = find_like(s, rows);
+    struct ir_value **tokens = ARENA_ARRAY(s->context->arena, struct ir_value *, rows->loads.count);
+    struct ir_operation *last = rows->loads.data[rows->loads.count - 1].load;
+    for (int i = 0; i < rows->loads.count; i++) {
+        struct row *row = &rows->loads.data[i];
+        struct ir_builder front = rewrite_before(s->function->body->first), builder = rewrite_before(last);
+        front.at = builder.at = row->load->at;
+        row->buffer = like ? like->loads.data[i].buffer : ir_build_value(&front, OP_BUFFER, row->type, 0, NULL);
+        tokens[i] = buffer_copy_build(s->context->arena, &builder, row->load, row->buffer);
+    }
+    struct ir_builder waits = rewrite_before(last);
+    build_wait(&waits, rows->loads.count, tokens);
+    for (int i = 0; i < rows->loads.count; i++) {
+        struct row *row = &rows->loads.data[i];
+        struct ir_builder builder = rewrite_before(first_user(row->load));
+        struct ir_value *tile = ir_build_value(&builder, OP_BUFFER_LOAD, row->load->results[0]->type, 1, &row->buffer);
+        tile->name = row->load->results[0]->name;
+        ir_replace_uses(row->load->results[0], tile);
+        ir_remove(row->load);
+    }
+}
+
+static void bring_all_rows(struct factor_staging *s)
+{
+    for (int i = 0; i < s->loads.count; i++)
+        add_row(s, s->loads.data[i]);
+    for (int i = 0; i < s->rows.count; i++)
+        bring_rows(s, &s->rows.data[i]);
+    s->changed = true;
+}
+
 bool pass_buffer_operands(struct ir_function *function, struct pass_context *context)
 {
     struct factor_staging s = {
@@ -539,5 +646,8 @@ bool pass_buffer_operands(struct ir_function *function, struct pass_context *con
     s.by_threads = factor_all_by_threads(context->target, function);
     for (int i = 0; i < s.dots.count; i++)
         stage(&s, s.dots.data[i]);
+    ir_walk(function->body, collect_row, &s);
+    if (s.loads.count && pass_fuel(context))
+        bring_all_rows(&s);
     return s.changed;
 }

@@ -2,6 +2,7 @@
 #include "passes/loops/factor_way.h"
 
 #include "base/plant.h"
+#include "ir/query.h"
 #include "passes/base/planning.h"
 #include "passes/layout/memory_access.h"
 #include "passes/loops/buffer_copy.h"
@@ -107,4 +108,44 @@ bool factor_all_by_threads(const struct target_row *target, struct ir_function *
         return false;
     ir_walk(function->body, look, &l);
     return !l.bulk || l.gathered || l.asked;
+}
+
+/* ---- rows ---- */
+
+/* A producer has it, as it follows from arguments and from variables of loops alone. */
+static bool is_counted(const struct ir_value *value)
+{
+    const struct ir_operation *op = value->definition;
+    if (!op)
+        return !value->block->parent || (value->block->parent->opcode == OP_FOR && value->index == 0);
+    bool plain = !op->region_count && !ir_has_effect(op) && !ir_has_trait(op, IR_TRAIT_READ);
+    for (int i = 0; i < op->operand_count && plain; i++)
+        plain = is_counted(op->operands[i]);
+    return plain;
+}
+
+const struct ir_type *factor_row_buffer(const struct ir_operation *load, const char **why)
+{
+    static const int order[1] = {0};
+    const struct ir_type *tile = load->results[0]->type;
+    struct ir_context *context = load->block->function->module->context;
+    int contiguous, extent[1] = {(int)tile->extent[0]};
+    *why = NULL;
+    if (planning_asked_way(load) == IR_WAY_REGISTERS || tile->rank != 1 ||
+        !buffer_copy_possible(NULL, load, &contiguous, why))
+        return NULL;
+    for (const struct ir_use *use = load->results[0]->uses; use; use = use->next)
+        if (ir_has_trait(use->user, IR_TRAIT_TERMINATOR)) {
+            *why = "the loop carries it to the next iteration";
+            return NULL;
+        }
+    for (int i = 0; i < load->operand_count; i++)
+        if (!is_counted(load->operands[i])) {
+            *why = "where it reads is not counted, but computed from tiles or memory";
+            return NULL;
+        }
+    const struct ir_type *buffer = ir_type_buffer(context, tile->element, 1, tile->extent,
+                                                  layout_linear(ir_context_layouts(context), 1, extent, order), 1);
+    *why = buffer_bulk_problem(load, buffer);
+    return *why ? NULL : buffer;
 }

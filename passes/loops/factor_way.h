@@ -25,4 +25,10 @@ const struct ir_type *factor_buffer_type(struct ir_context *context, const struc
 const struct ir_type *factor_copy_buffer(const struct ir_operation *dot, int factor);
 /* The dimension of the origin that has to be contiguous in its buffer: k, for factors that wgmma does not turn; -1: any. */
 int factor_contiguous(const struct ir_operation *dot, int factor);
+
+/* ---- rows: loads of one dimension, for other work than products ---- */
+
+/* The buffer to which TMA brings what the load reads, for a producer that brings factors in the same loop; NULL: it comes to
+ * registers, and *why. */
+const struct ir_type *factor_row_buffer(const struct ir_operation *load, const char **why);
 #endif

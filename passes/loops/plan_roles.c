@@ -62,8 +62,6 @@ static bool find_ring(struct outline *o, struct channel *channel)
 static void find_channel(struct ir_operation *op, void *data)
 {
     struct outline *o = data;
-    struct tensor_map map;
-    const char *reason;
     if (op->opcode == OP_ROLES || op->opcode == OP_MBARRIER)
         outline_fail(o, op, "it has roles already");
     if (op->opcode != OP_WAIT)
@@ -71,16 +69,13 @@ static void find_channel(struct ir_operation *op, void *data)
     struct channel channel = {.wait = op};
     for (int i = 0; i < op->operand_count; i++) {
         struct ir_operation *copy = op->operands[i]->definition;
-        struct ir_access access;
         if (!copy || copy->opcode != OP_COPY_ASYNC || copy->block != op->block || copy->results[0]->uses->next) {
             outline_fail(o, op, "a wait is not for copies that stand beside it");
             return;
         }
-        ir_access_of(copy, &access);
-        reason = planning_asked_way(copy) == IR_WAY_CP_ASYNC ? "the plan asks for copies by all threads"
-                                                             : buffer_producer_problem(copy);
-        if (!reason && tensor_map_for(access.view, access.rank, access.place, access.buffer->type, &map, &reason))
-            reason = buffer_start_problem(&access, &map);
+        const char *reason = planning_asked_way(copy) == IR_WAY_CP_ASYNC
+                                 ? "the plan asks for copies by all threads"
+                                 : buffer_bulk_problem(copy, outline_buffer_of(copy)->type);
         if (reason) {
             outline_fail(o, copy, reason);
             return;
@@ -94,6 +89,16 @@ static void find_channel(struct ir_operation *op, void *data)
     vector_push(o->context->arena, &o->channels, channel);
 }
 
+/* Rows alone are no work for a producer: without products, blocks beside each other hide how long copies take. */
+static bool brings_factors(const struct outline *o)
+{
+    bool any = false;
+    for (int r = 0; r < o->rings.count; r++)
+        for (int i = 0; i < o->rings.data[r].buffers.count; i++)
+            any |= o->rings.data[r].buffers.data[i]->type->rank > 1;
+    return any;
+}
+
 /* What a producer would do; false: there is nothing, or a problem. */
 bool outline_find_work(struct outline *o)
 {
@@ -102,6 +107,8 @@ bool outline_find_work(struct outline *o)
     ir_walk(o->function->body, find_channel, o);
     o->value_count = o->function->next_value_id;
     o->needed = ARENA_ARRAY(o->context->arena, bool, o->value_count);
+    if (o->channels.count && !brings_factors(o))
+        outline_fail(o, o->channels.data[0].wait, "no product reads what it would bring");
     return !o->problem && o->channels.count > 0 && outline_slice(o);
 }
 

@@ -207,6 +207,51 @@ static bool wait_late(struct arena *arena, struct ir_operation *wait)
     return true;
 }
 
+/* ---- rows ---- */
+
+/* The one operation that uses what `op` makes, in its block; NULL: there are several, or it stands elsewhere. */
+static struct ir_operation *only_user(const struct ir_operation *op)
+{
+    const struct ir_use *use = op->result_count == 1 ? op->results[0]->uses : NULL;
+    return use && !use->next && use->user->block == op->block ? use->user : NULL;
+}
+
+/* A form of one row, or of what is computed from it and constants. */
+static bool passes_row_on(const struct ir_operation *op, const struct ir_value *row)
+{
+    uint64_t bits;
+    if (op->opcode == OP_RESHAPE || op->opcode == OP_BROADCAST)
+        return true;
+    bool alone = ir_has_trait(op, IR_TRAIT_ELEMENTWISE);
+    for (int i = 0; i < op->operand_count && alone; i++)
+        alone = op->operands[i] == row || ir_constant_of(op->operands[i], &bits);
+    return alone;
+}
+
+/* Moves the reading of a row, and what gives its slot back, behind the wait in front of the tile that it is needed beside:
+ * elements of both are used up together then. */
+static bool read_late(struct arena *arena, struct ir_operation *load)
+{
+    VECTOR(struct ir_operation *) moved = {0};
+    struct ir_operation *to = only_user(load);
+    vector_push(arena, &moved, load);
+    while (to && passes_row_on(to, moved.data[moved.count - 1]->results[0])) {
+        vector_push(arena, &moved, to);
+        to = only_user(to);
+    }
+    bool waits = false;
+    for (struct ir_operation *op = load->next; to && op != to; op = op->next) {
+        waits |= op->opcode == OP_DOT_WAIT;
+        if (op->opcode == OP_MBARRIER_ARRIVE)
+            vector_push(arena, &moved, op);
+        else if (op->opcode != OP_DOT_WAIT && ir_has_trait(op, IR_TRAIT_SYNC | IR_TRAIT_SHARED_WRITE))
+            return false;
+    }
+    for (int i = 0; i < moved.count && waits && to; i++)
+        ir_move_before(moved.data[i], to);
+    return waits && to;
+}
+
 /* Products that have started since the wait's own. */
 static int count_behind(const struct ir_operation *wait)
 {
@@ -253,6 +298,11 @@ static void move_in_block(struct sinking *s, struct ir_block *block)
             vector_push(arena, &waits, op);
     for (int i = waits.count - 1; i >= 0; i--)
         changed |= wait_late(arena, waits.data[i]);
+    for (struct ir_operation *op = block->first, *next; op; op = next) {
+        next = op->next;
+        if (op->opcode == OP_BUFFER_LOAD && op->results[0]->type->rank == 1)
+            changed |= read_late(arena, op);
+    }
     s->changed |= changed;
     int *behind = ARENA_ARRAY(arena, int, waits.count + 1);
     for (int i = 0; i < waits.count; i++)

@@ -375,10 +375,13 @@ static struct ir_value *build_mbarrier(struct outline *o, struct ir_builder *bui
     return value;
 }
 
-static void build_rings(struct outline *o, struct ir_builder *builder, int consumer_warps)
+/* Those of rows behind the others, so that no gaps come between these, which start at wider multiples. */
+static void build_slots(struct outline *o, struct ir_builder *builder, bool rows)
 {
     for (int r = 0; r < o->rings.count; r++) {
         struct ring *ring = &o->rings.data[r];
+        if ((ring->buffers.data[0]->type->rank == 1) != rows)
+            continue;
         for (int i = 0; i < ring->buffers.count; i++) {
             struct ir_type type = *ring->buffers.data[i]->type;
             type.slots = ring->slots;
@@ -387,6 +390,15 @@ static void build_rings(struct outline *o, struct ir_builder *builder, int consu
                                                    ir_type_intern(o->function->module->context, &type), 0, NULL);
             vector_push(o->context->arena, &ring->made, made);
         }
+    }
+}
+
+static void build_rings(struct outline *o, struct ir_builder *builder, int consumer_warps)
+{
+    build_slots(o, builder, false);
+    build_slots(o, builder, true);
+    for (int r = 0; r < o->rings.count; r++) {
+        struct ring *ring = &o->rings.data[r];
         ring->full = build_mbarrier(o, builder, ring->slots, 1);
         ring->empty = build_mbarrier(o, builder, ring->slots, consumer_warps * (ring->shared ? o->cluster : 1));
     }

@@ -23,7 +23,7 @@
 #include "passes/base/pass.h"
 #include "passes/base/rewrite.h"
 
-enum { ALIGNMENT = 128, BUFFER_ALIGNMENT = 1024, MBARRIER_BYTES = 8 };
+enum { ALIGNMENT = 128, MBARRIER_BYTES = 8 };
 
 /* What may still be on its way to or from a buffer. */
 enum flight { COPIES = 1, PRODUCTS = 2 };
@@ -181,7 +181,7 @@ static void place_buffer(struct allocation *a, int index)
             if (!together || other->offset >= buffer->offset + buffer->bytes ||
                 buffer->offset >= other->offset + other->bytes)
                 continue;
-            buffer->offset = align(other->offset + other->bytes, BUFFER_ALIGNMENT);
+            buffer->offset = align(other->offset + other->bytes, scratch_buffer_alignment(type));
             moved = true;
         }
     }

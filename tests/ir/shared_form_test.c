@@ -135,6 +135,38 @@ static void check_forms(struct arena *arena, struct ir_context *context)
     }
 }
 
+/* One box behind the other, or each block's part of them. */
+static void check_row_boxes(struct arena *arena, const struct ir_type *type, int blocks, const char *name)
+{
+    int(*starts)[LAYOUT_RANK];
+    int elements = tensor_map_shared_rows(type, blocks);
+    int count = elements ? tensor_map_shared_boxes(arena, type, blocks, &starts) : 0;
+    for (int i = 0; i < count; i++)
+        check(starts[i][0] == i * elements, "a box of a row starts elsewhere", name);
+    check(!elements || count * elements == type->extent[0], "the boxes do not fill the row", name);
+}
+
+/* Rows of one dimension: boxes of 256 elements at the most. */
+static void check_rows(struct arena *arena, struct ir_context *context)
+{
+    static const struct {
+        int extent, box;
+        const char *name;
+    } rows[] = {
+        {64, 64, "a row of 64"}, {96, 96, "a row of 96"}, {512, 256, "a row of 512"}, {384, 128, "a row of 384"}};
+    struct layout_table *table = ir_context_layouts(context);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const struct layout *layout = layout_linear(table, 1, &rows[i].extent, (const int[]){0});
+        struct shared_form form;
+        check(shared_form_of(table, layout, 4, &form) && form.swizzle == 0 && form.contiguous == 0 && form.row == 0 &&
+                  form.box[0] == rows[i].box && form.box_bytes == 4 * rows[i].box,
+              rows[i].name, "has another form");
+        int64_t extent = rows[i].extent;
+        for (int blocks = 1; blocks <= 8; blocks *= 2)
+            check_row_boxes(arena, ir_type_buffer(context, IR_F32, 1, &extent, layout, 1), blocks, rows[i].name);
+    }
+}
+
 /* Layouts that are not of the form, and one without swizzle that is. */
 static void check_other_layouts(struct arena *arena, struct ir_context *context)
 {
@@ -146,8 +178,8 @@ static void check_other_layouts(struct arena *arena, struct ir_context *context)
           "are taken for swizzled");
     check(!shared_form_of(table, layout_linear(table, 2, flat, order), 2, &form), "four rows",
           "are taken for swizzled");
-    check(!shared_form_of(table, layout_linear(table, 1, wide, (const int[]){0}), 2, &form), "one dimension",
-          "is taken");
+    check(!shared_form_of(table, layout_linear(table, 1, (const int[]){4}, (const int[]){0}), 2, &form), "eight bytes",
+          "are a box");
     check(!shared_form_layout(table, 2, small, 2, 1), "rows of 16 bytes", "have a swizzle");
     check(!shared_form_layout(table, 2, thin, 2, 1), "four rows", "have a swizzle");
     const struct layout *rows = layout_linear(table, 2, narrow, order);
@@ -366,6 +398,7 @@ int main(void)
     struct arena *arena = arena_create();
     struct ir_context *context = ir_context_create(arena);
     check_forms(arena, context);
+    check_rows(arena, context);
     check_other_layouts(arena, context);
     for (size_t i = 0; i < sizeof map_cases / sizeof *map_cases; i++)
         check_map(arena, &map_cases[i]);

@@ -406,6 +406,10 @@ static const struct change changes[] = {
      "[E1006]"},
     {product, "shared_offset(16384)", "shared_offset(15360)", "[E1006]"},
     {product, "shared_offset(16384)", "shared_offset(16896)", "where swizzles do"},
+    {product, "mbarrier_ready",
+     "%few = buffer shared_offset(64) shared_bytes(256) : buffer<f32, [64], slots(1), #(64; offset a0:5)>\n"
+     "    mbarrier_ready",
+     "where copies do"},
     {product, "shared(25600)", "shared(24576)", "lies behind the 24576 bytes"},
     {product, "tma_load %a[%row2 +: 64, %k2 +: 64], %B, %full, %uslot",
      "tma_load %a[%row2 +: 64, %k2 +: 64], %out, %full, %uslot", "[E1006]"},

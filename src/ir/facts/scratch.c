@@ -169,9 +169,19 @@ int64_t scratch_bytes(struct layout_table *table, struct arena *arena, const str
     }
 }
 
+enum { COPY_ALIGNMENT = 128, SWIZZLE_ALIGNMENT = 1024, CHUNK = 16 };
+
 int64_t scratch_slot_bytes(const struct ir_type *buffer)
 {
-    return round_up(ir_type_bytes(buffer), buffer->slots > 1 ? 1024 : 16);
+    return buffer->slots > 1 ? scratch_ring_bytes(buffer) : round_up(ir_type_bytes(buffer), CHUNK);
 }
 
-int64_t scratch_ring_bytes(const struct ir_type *buffer) { return round_up(ir_type_bytes(buffer), 1024); }
+int64_t scratch_buffer_alignment(const struct ir_type *buffer)
+{
+    return buffer->rank > 1 ? SWIZZLE_ALIGNMENT : COPY_ALIGNMENT;
+}
+
+int64_t scratch_ring_bytes(const struct ir_type *buffer)
+{
+    return round_up(ir_type_bytes(buffer), scratch_buffer_alignment(buffer));
+}

@@ -41,7 +41,10 @@ int64_t scratch_sort_tile(const struct ir_operation *sort, int index);
 /* A product in pieces of k: how much of k at once, and bytes of the first operand's piece, rounded up to 16; returns
  * all bytes. */
 int64_t scratch_product(const struct ir_operation *dot, int64_t *piece, int64_t *first_bytes);
-/* Bytes from one slot of a buffer to the next.  Slots of a ring start where swizzles do: at multiples of 1024. */
+/* Where a buffer may start: where swizzles do, at a multiple of 1024 bytes; one of a single dimension, which has none, where
+ * copies do. */
+int64_t scratch_buffer_alignment(const struct ir_type *buffer);
+/* Bytes from one slot of a buffer to the next.  Slots of a ring start where a buffer may. */
 int64_t scratch_slot_bytes(const struct ir_type *buffer);
 /* The same as part of a ring with others, whatever its own number of slots. */
 int64_t scratch_ring_bytes(const struct ir_type *buffer);

@@ -54,12 +54,26 @@ static bool rows_go_on(const struct layout *layout, const struct shared_form *fo
     return used == layout->bits[LAYOUT_OFFSET];
 }
 
+/* One dimension: elements lie as they are numbered, and each is a row of its own. */
+static bool form_of_row(const struct layout *layout, int bytes, struct shared_form *form)
+{
+    int atom = 1 << layout->atom_bits[0], extent = atom * layout->repeat[0];
+    for (int i = 0; i < layout->bits[LAYOUT_OFFSET]; i++)
+        if (layout->column[LAYOUT_OFFSET][i] != bit_of(layout, 0, i))
+            return false;
+    form->box[0] = extent <= MOST_ROWS ? extent : atom < MOST_ROWS ? atom : MOST_ROWS;
+    form->box_bytes = (int64_t)form->box[0] * bytes;
+    return form->box_bytes % CHUNK == 0;
+}
+
 bool shared_form_of(struct layout_table *table, const struct layout *layout, int bytes, struct shared_form *form)
 {
     (void)table;
     *form = (struct shared_form){0};
-    if (!layout->shared || layout->rank < 2 || bytes < 1 || bytes > 8 || !is_power_of_two(bytes))
+    if (!layout->shared || bytes < 1 || bytes > 8 || !is_power_of_two(bytes))
         return false;
+    if (layout->rank < 2)
+        return layout->rank == 1 && form_of_row(layout, bytes, form);
     const uint32_t *column = layout->column[LAYOUT_OFFSET];
     int bits = layout->bits[LAYOUT_OFFSET], chunk = log2_floor((uint64_t)(CHUNK / bytes)), inner = 0;
     form->contiguous = bits ? dimension_of(layout, column[0], -1) : -1;

@@ -4,7 +4,7 @@
  * A buffer of this form is a row of *boxes*.  A box has `box[row]` rows of `swizzle` bytes.  Within a row, the number
  * of a 16-byte chunk is XORed with the low bits of the row's number (3 bits for rows of 128 bytes, 2 for 64, 1 for
  * 32). Neighbours in a row are neighbours of the tile along `contiguous`.  A buffer without swizzle (0) has rows of 16
- * bytes. */
+ * bytes.  A buffer of one dimension has no swizzle; its elements follow each other, and `row` is `contiguous`, too. */
 #ifndef TILECC_IR_SHARED_FORM_H
 #define TILECC_IR_SHARED_FORM_H
 #include "ir/ir.h"

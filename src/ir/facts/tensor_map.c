@@ -146,7 +146,8 @@ static const char *problem_of(const struct ir_value *view, int rank, const int64
         .argument = view->index, .element = type->element, .rank = rank, .part = part, .swizzle = form.swizzle};
     int next = 0;
     map->dimension[next++] = contiguous;
-    map->dimension[next++] = row;
+    if (row != contiguous)
+        map->dimension[next++] = row;
     for (int d = rank - 1; d >= 0; d--)
         if (d != contiguous && d != row)
             map->dimension[next++] = d;
@@ -180,10 +181,11 @@ bool tensor_map_of(const struct ir_operation *operation, struct tensor_map *map,
     if (!tensor_map_for(access.view, access.rank, access.place, access.buffer->type, map, reason))
         return false;
     int blocks = (int)ir_number(operation, IR_ATTRIBUTE_MULTICAST, 1);
-    map->box[1] = tensor_map_shared_rows(access.buffer->type, blocks);
-    if (!map->box[1] && reason)
+    int *rows = &map->box[access.buffer->type->rank > 1]; /* the dimension behind the contiguous one, or that */
+    *rows = tensor_map_shared_rows(access.buffer->type, blocks);
+    if (!*rows && reason)
         *reason = "the buffer does not divide into a part for each block of the cluster";
-    return map->box[1] > 0;
+    return *rows > 0;
 }
 
 bool tensor_map_is_same(const struct tensor_map *a, const struct tensor_map *b)

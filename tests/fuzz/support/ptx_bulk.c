@@ -28,7 +28,7 @@ static bool read_box(struct machine *m, struct thread *t, const struct ptx_opera
     for (int d = 1; d < rank; d++)
         box->rows *= map->box[d];
     box->bytes = box->rows * box->row_bytes;
-    if (map->swizzle ? box->row_bytes != map->swizzle : box->row_bytes % 16 || box->row_bytes > 256)
+    if (map->swizzle ? box->row_bytes != map->swizzle : box->row_bytes % 16 || map->box[0] > 256)
         return ptx_stop(m, t, "a box whose rows do not fit its swizzle");
     return true;
 }
