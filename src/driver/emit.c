@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/embedded.h"
+#include "driver/header/cxx.h"
 #include "driver/header/header.h"
 #include "driver/header/header_names.h"
 #include "driver/header/python.h"
@@ -265,12 +266,24 @@ static bool make_cubins(struct compilation *compilation)
     return ok;
 }
 
+static const char *last_part(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
 static bool emit_header(struct compilation *compilation, const char *path)
 {
-    struct buffer text = {0};
+    struct buffer text = {0}, cxx = {0};
+    const char *space = compilation->options->cxx_namespace;
     header_print(compilation->module, TILECC_VERSION, &text);
     add_output(compilation, output_set_add_settled, path, text.data, text.size);
+    if (space) {
+        cxx_print(compilation->module, TILECC_VERSION, last_part(path), space, &cxx);
+        add_output(compilation, output_set_add_settled, emit_name(compilation, ".hpp"), cxx.data, cxx.size);
+    }
     buffer_free(&text);
+    buffer_free(&cxx);
     return compilation->code == EXIT_OK;
 }
 
@@ -301,13 +314,14 @@ static bool emit_object(struct compilation *compilation)
 static bool emit_python(struct compilation *compilation)
 {
     struct buffer object = {0}, library = {0}, text = {0};
-    const char *path = emit_name(compilation, ".py"), *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    const char *output = compilation->options->output;
+    const char *path = emit_name(compilation, ".py"), *name = last_part(path);
     const char *library_name = arena_printf(compilation->arena, "lib%.*s.so", base_length(name), name);
     bool ok = make_object(compilation, &object) &&
               (compilation->options->dry_run || link_library(compilation, library_name, &object, &library));
     if (ok) {
         python_print(compilation->module, TILECC_VERSION, library_name, &text);
-        emit_add(compilation, compilation->options->output ? compilation->options->output : path, text.data, text.size);
+        emit_add(compilation, output && !file_is_folder(output) ? output : path, text.data, text.size);
         emit_add(compilation, arena_printf(compilation->arena, "%.*s%s", (int)(name - path), path, library_name),
                  library.data, library.size);
     }

@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/plant.h"
 #include "driver/depfile.h"
+#include "driver/header/cxx.h"
 #include "targets/target.h"
 
 const struct option_info option_info[OPTION_COUNT] = {
@@ -375,6 +376,14 @@ static bool parse_prefix(struct options *options, const char *prefix)
     return true;
 }
 
+static bool parse_cxx(struct options *options, const char *space)
+{
+    options->cxx_namespace = space;
+    if (!cxx_is_namespace(space))
+        driver_error(options, "-fc++: '%s' is no namespace of C++", space);
+    return cxx_is_namespace(space);
+}
+
 static bool apply(struct options *o, enum option_id id, const char *value)
 {
     switch (id) {
@@ -408,6 +417,7 @@ static bool apply(struct options *o, enum option_id id, const char *value)
     case OPTION_F32_DOT: return parse_f32_dot(o, value);
     case OPTION_VISIBILITY: return parse_visibility(o, value);
     case OPTION_COMPRESS_IMAGES: o->compress_images = true; return true;
+    case OPTION_CXX: return parse_cxx(o, value ? value : "tile");
     case OPTION_OPTIMIZE: return parse_optimization(o, value);
     case OPTION_PASSES: o->passes = value; return true;
     case OPTION_PLAN: return plan_option_add(o, value);
@@ -484,6 +494,12 @@ static bool parse_argument(struct options *options, const struct argument_list *
     return apply(options, (enum option_id)found, value);
 }
 
+static bool writes_header(const struct options *options)
+{
+    return (options->emit == EMIT_OBJECT || options->emit == EMIT_HEADER) &&
+           !(options->output && (strcmp(options->output, "-") == 0 || file_is_device(options->output)));
+}
+
 /* Rules between options, whatever their order. */
 static bool fits_together(const struct options *options)
 {
@@ -505,6 +521,8 @@ static bool fits_together(const struct options *options)
     else if (options->emit == EMIT_PYTHON && options->output &&
              (strcmp(options->output, "-") == 0 || file_is_device(options->output)))
         driver_error(options, "--emit=python writes a library beside the module, so -o names a file");
+    else if (options->cxx_namespace && !writes_header(options))
+        driver_error(options, "-fc++ writes a header beside that of C, which this command does not write to a file");
     else if (options->output && options->files.count > 1)
         driver_error(options, "-o cannot be given with more than one file");
     else if (options->dependencies_only && options->output && options->dependency_file)

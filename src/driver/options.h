@@ -75,6 +75,7 @@ struct options {
     enum ir_precision f32_dot;
     enum target_visibility visibility;
     bool compress_images;
+    const char *cxx_namespace; /* -fc++, or NULL */
     int optimization;
     const char *passes; /* NULL: the pipeline */
     struct asked_plans plans;

@@ -85,7 +85,7 @@ END
 cmake_minimum_required(VERSION 3.16)
 project(app C)
 find_package(tilecc REQUIRED)
-tile_add_library(kernels twice.tile ARCHITECTURES cpu PYTHON)
+tile_add_library(kernels twice.tile ARCHITECTURES cpu PYTHON CXX_NAMESPACE doubled)
 add_executable(app app.c)
 target_link_libraries(app PRIVATE kernels)
 END
@@ -101,6 +101,7 @@ END
         cmake --build "$build" >build.log 2>&1 || { cat build.log; false; }
         [ "$("$build/app")" = 2 ]
         [ "$(called 2)" = 2 ]
+        grep -q 'namespace doubled {' "$build/kernels.tile/twice.hpp"
         cmake --build "$build" >build.log 2>&1
         ! grep -qE 'Compiling tile|Python module' build.log || { echo "$generator: again"; cat build.log; return 1; }
         sleep 1

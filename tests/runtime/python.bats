@@ -336,6 +336,10 @@ END
     "$TILECC" -arch=cpu --emit=python -MD k.tile
     grep -q '^k.py libk.so:' k.d
     [ "$(echo *)" = "k.d k.py k.tile libk.so" ]
+    mkdir folder
+    "$TILECC" -arch=cpu --emit=python k.tile -o folder
+    [ "$(cd folder && echo *)" = "k.py libk.so" ]
+    rm -r folder
     run "$TILECC" -arch=cpu --emit=python k.tile -o -
     [ "$status" = 2 ]
     [[ $output == *"-o names a file"* ]]

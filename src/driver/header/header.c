@@ -37,10 +37,9 @@ static void put_comment_text(struct buffer *out, const char *text, size_t size)
 
 /* ---- what headers share ----------------------------------------------------------------------------------------- */
 
-/* The run time's header from the line that opens the guard to the one that closes it. */
-static void put_shared(struct buffer *out, const char *guard)
+void header_put_shared(struct buffer *out, const char *name, const char *guard)
 {
-    const struct embedded_file *file = embedded_find("tile_rt.h");
+    const struct embedded_file *file = embedded_find(name);
     char opening[80], closing[80];
     const char *begin, *end;
     snprintf(opening, sizeof opening, "#ifndef %s\n", guard);
@@ -48,7 +47,7 @@ static void put_shared(struct buffer *out, const char *guard)
     begin = file ? strstr((const char *)file->data, opening) : NULL;
     end = begin ? strstr(begin, closing) : NULL;
     if (!end)
-        die("the embedded tile_rt.h has no part %s", guard);
+        die("the embedded %s has no part %s", name, guard);
     buffer_append(out, begin, (size_t)(end - begin) + strlen(closing));
     buffer_putc(out, '\n');
 }
@@ -93,22 +92,17 @@ static const char *scalar_type(enum ir_element element)
     }
 }
 
-struct view_kind {
-    enum ir_element element;
-    int rank;
-};
-
-static struct view_kind view_kind(const struct kernel_parameter *parameter)
+struct view_kind header_view_kind(const struct kernel_parameter *parameter)
 {
     return (struct view_kind){parameter->pointer_elements ? IR_POINTER : parameter->element, parameter->rank};
 }
 
-static void put_tag(struct buffer *out, struct view_kind kind)
+void header_put_tag(struct buffer *out, struct view_kind kind)
 {
     buffer_printf(out, "tile_%s_%d", ir_element_info[kind.element].text, kind.rank);
 }
 
-static void put_view_guard(struct buffer *out, struct view_kind kind)
+void header_put_view_guard(struct buffer *out, struct view_kind kind)
 {
     buffer_puts(out, "TILE_VIEW_");
     header_put_upper(out, ir_element_info[kind.element].text);
@@ -120,9 +114,9 @@ static void put_constructor(struct buffer *out, struct view_kind kind, bool cons
 {
     const char *type = element_type(kind.element), *space = type[strlen(type) - 1] == '*' ? "" : " ";
     buffer_puts(out, "TILE_INLINE struct ");
-    put_tag(out, kind);
+    header_put_tag(out, kind);
     buffer_putc(out, ' ');
-    put_tag(out, kind);
+    header_put_tag(out, kind);
     buffer_printf(out, "_row_major%s(", constant ? "_const" : "");
     if (kind.element == IR_POINTER)
         buffer_puts(out, constant ? "void *const *data" : "void **data");
@@ -131,7 +125,7 @@ static void put_constructor(struct buffer *out, struct view_kind kind, bool cons
     for (int d = 0; d < kind.rank; d++)
         buffer_printf(out, ", int64_t extent%d", d);
     buffer_puts(out, ")\n{\n    struct ");
-    put_tag(out, kind);
+    header_put_tag(out, kind);
     buffer_puts(out, " view;\n");
     if (constant)
         buffer_printf(out, "    view.data = (%s%s*)(uintptr_t)data;\n", type, space);
@@ -168,17 +162,17 @@ static void put_dlpack(struct buffer *out, struct view_kind kind)
     if (code < 0)
         return;
     buffer_puts(out, "#if defined(DLPACK_DLPACK_H_) && !defined(");
-    put_view_guard(out, kind);
+    header_put_view_guard(out, kind);
     buffer_puts(out, "_DLPACK)\n#define ");
-    put_view_guard(out, kind);
+    header_put_view_guard(out, kind);
     buffer_puts(
         out,
         "_DLPACK 1\n/* For a call on this stream. TILE_ERR_ARG if type or rank differ, if extents are below 0 or more than "
         "strides\n * can say, or if the memory is not there: TILE_CPU takes memory of the host, managed and pinned "
         "memory, a GPU\n * all but the first. */\nTILE_INLINE int ");
-    put_tag(out, kind);
+    header_put_tag(out, kind);
     buffer_puts(out, "_from_dlpack(const DLTensor *tensor, struct CUstream_st *stream, struct ");
-    put_tag(out, kind);
+    header_put_tag(out, kind);
     /* kDLCPU, kDLCUDA, kDLCUDAHost, kDLCUDAManaged: by number, since older dlpack.h lack some of the names. */
     buffer_printf(
         out,
@@ -204,9 +198,9 @@ static void put_dlpack(struct buffer *out, struct view_kind kind)
                   "    }\n    return TILE_OK;\n}\n",
                   kind.rank);
     buffer_puts(out, "/* The tensor borrows the view: it points into it. */\nTILE_INLINE DLTensor ");
-    put_tag(out, kind);
+    header_put_tag(out, kind);
     buffer_puts(out, "_to_dlpack(struct ");
-    put_tag(out, kind);
+    header_put_tag(out, kind);
     buffer_puts(out, " *view, DLDevice device)\n{\n    DLTensor tensor;\n    tensor.data = view->data;\n"
                      "    tensor.device = device;\n");
     buffer_printf(out,
@@ -230,7 +224,7 @@ static void put_assert(struct buffer *out, const char *tag, int64_t size, const 
 static void put_size_assert(struct buffer *out, struct view_kind kind)
 {
     struct buffer tag = {0};
-    put_tag(&tag, kind);
+    header_put_tag(&tag, kind);
     put_assert(out, tag.data, 8 + 16 * kind.rank, "a view is its pointer, extents and strides, 8 bytes each");
     buffer_free(&tag);
 }
@@ -239,11 +233,11 @@ static void put_view_kind(struct buffer *out, struct view_kind kind)
 {
     const char *type = element_type(kind.element);
     buffer_puts(out, "#ifndef ");
-    put_view_guard(out, kind);
+    header_put_view_guard(out, kind);
     buffer_puts(out, "\n#define ");
-    put_view_guard(out, kind);
+    header_put_view_guard(out, kind);
     buffer_puts(out, " 1\nstruct ");
-    put_tag(out, kind);
+    header_put_tag(out, kind);
     buffer_printf(out, " {\n    %s%s*data;\n    int64_t extent[%d];\n    int64_t stride[%d]; /* in elements */\n};\n",
                   type, type[strlen(type) - 1] == '*' ? "" : " ", kind.rank, kind.rank);
     put_size_assert(out, kind);
@@ -254,22 +248,22 @@ static void put_view_kind(struct buffer *out, struct view_kind kind)
     buffer_putc(out, '\n');
 }
 
-/* Each kind of view once, by element and then rank. */
-static void put_view_kinds(struct buffer *out, const struct kernel_module *module)
+void header_each_view(struct buffer *out, const struct kernel_module *module,
+                      void (*put)(struct buffer *out, struct view_kind kind))
 {
     bool seen[IR_ELEMENT_COUNT][IR_MAX_RANK + 1] = {{false}};
     for (int i = 0; i < module->entries.count; i++) {
         const struct kernel_entry *entry = &module->entries.data[i];
         for (int p = 0; p < entry->parameters.count; p++)
             if (entry->parameters.data[p].kind == KERNEL_VIEW) {
-                struct view_kind kind = view_kind(&entry->parameters.data[p]);
+                struct view_kind kind = header_view_kind(&entry->parameters.data[p]);
                 seen[kind.element][kind.rank] = true;
             }
     }
     for (int element = 0; element < IR_ELEMENT_COUNT; element++)
         for (int rank = 1; rank <= IR_MAX_RANK; rank++)
             if (seen[element][rank])
-                put_view_kind(out, (struct view_kind){(enum ir_element)element, rank});
+                put(out, (struct view_kind){(enum ir_element)element, rank});
 }
 
 /* #ifndef TILE_ENUM_TILE_MODE_89ABCDEF and so on, and the documentation. */
@@ -296,7 +290,7 @@ static void begin_guarded(struct buffer *out, const char *kind, const char *c_na
     buffer_free(&is);
 }
 
-static void put_enum(struct buffer *out, const struct kernel_enum *enumeration)
+void header_begin_enum(struct buffer *out, const char *kind, const char *name, const struct kernel_enum *enumeration)
 {
     uint32_t hash = hash_start;
     for (int i = 0; i < enumeration->count; i++) {
@@ -304,7 +298,12 @@ static void put_enum(struct buffer *out, const struct kernel_enum *enumeration)
         snprintf(value, sizeof value, "%lld", (long long)enumeration->values[i]);
         hash = hash_text(hash_text(hash, enumeration->members[i]), value);
     }
-    begin_guarded(out, "enum", enumeration->c_name, hash, enumeration->doc);
+    begin_guarded(out, kind, name, hash, enumeration->doc);
+}
+
+static void put_enum(struct buffer *out, const struct kernel_enum *enumeration)
+{
+    header_begin_enum(out, "enum", enumeration->c_name, enumeration);
     buffer_printf(out, "enum %s {", enumeration->c_name);
     for (int i = 0; i < enumeration->count; i++) {
         buffer_puts(out, i ? ",\n    " : "\n    ");
@@ -315,7 +314,7 @@ static void put_enum(struct buffer *out, const struct kernel_enum *enumeration)
 }
 
 /* A value by itself, as a parameter or a member of a struct: type and name. */
-static void put_value(struct buffer *out, const struct kernel_parameter *value)
+void header_put_value(struct buffer *out, const struct kernel_parameter *value)
 {
     const char *type = value->kind == KERNEL_ENUM      ? "int"
                        : value->kind == KERNEL_POINTER ? element_type(value->element)
@@ -335,7 +334,7 @@ static void put_struct(struct buffer *out, const struct kernel_struct *structure
     struct buffer members = {0};
     for (int i = 0; i < structure->count; i++) {
         buffer_puts(&members, "    ");
-        put_value(&members, &structure->members[i]);
+        header_put_value(&members, &structure->members[i]);
         buffer_printf(&members, "; /* %s%s */\n", structure->members[i].kind == KERNEL_ENUM ? "enum " : "",
                       structure->members[i].kind == KERNEL_ENUM ? structure->members[i].enumeration->c_name
                       : structure->members[i].kind == KERNEL_POINTER
@@ -488,7 +487,7 @@ static void put_scratch_comment(struct buffer *out, const struct kernel_entry *e
                     " *  Memory of a launch: the sums of the instances that share a loop, and how many are there\n");
 }
 
-static void put_entry_comment(struct buffer *out, const struct kernel_entry *entry)
+void header_put_entry_comment(struct buffer *out, const struct kernel_entry *entry)
 {
     const char *doc = entry->doc ? entry->doc : entry->kernel;
     buffer_puts(out, "/**");
@@ -520,14 +519,14 @@ static void put_parameter(struct buffer *out, const struct kernel_parameter *par
     switch (parameter->kind) {
     case KERNEL_VIEW:
         buffer_puts(out, "const struct ");
-        put_tag(out, view_kind(parameter));
+        header_put_tag(out, header_view_kind(parameter));
         buffer_puts(out, " *");
         break;
     case KERNEL_STRUCT: buffer_printf(out, "const struct %s *", parameter->structure->c_name); break;
     case KERNEL_KEY: buffer_puts(out, "int "); break;
     case KERNEL_SCALAR:
     case KERNEL_POINTER:
-    case KERNEL_ENUM: put_value(out, parameter); return;
+    case KERNEL_ENUM: header_put_value(out, parameter); return;
     }
     header_put_parameter_name(out, parameter->name);
 }
@@ -568,7 +567,7 @@ static void put_prototype(struct buffer *out, const struct kernel_entry *entry, 
 static void put_entry(struct buffer *out, const struct kernel_entry *entry)
 {
     put_defines(out, entry);
-    put_entry_comment(out, entry);
+    header_put_entry_comment(out, entry);
     put_prototype(out, entry, "int", "", NULL);
     buffer_printf(out, "/** What %s would run for these arguments; launches nothing. */\n", entry->symbol);
     put_prototype(out, entry, "int", "_query", "struct tile_kernel_info *info");
@@ -587,6 +586,16 @@ static void put_entry(struct buffer *out, const struct kernel_entry *entry)
     buffer_printf(out, "int %s_unload(void);\n\n", entry->symbol);
 }
 
+const struct kernel_entry *header_next_entry(const struct kernel_module *module, const char *kernel,
+                                             const struct kernel_entry *entry)
+{
+    const struct kernel_entry *end = module->entries.data + module->entries.count;
+    for (entry = entry ? entry + 1 : module->entries.data; entry < end; entry++)
+        if (strcmp(entry->kernel, kernel) == 0)
+            return entry;
+    return NULL;
+}
+
 /* ---- the whole -------------------------------------------------------------------------------------------------- */
 
 static bool uses_odd_floats(const struct kernel_module *module)
@@ -598,33 +607,44 @@ static bool uses_odd_floats(const struct kernel_module *module)
     return false;
 }
 
-void header_print(const struct kernel_module *module, const char *version, struct buffer *out)
+void header_put_origin(struct buffer *out, const struct kernel_module *module, const char *version)
 {
-    struct buffer guard = {0};
+    buffer_printf(out, "/* Made by tilecc %s from ", version);
+    put_comment_text(out, module->stem, strlen(module->stem));
+    buffer_puts(out, ".tile; do not edit. */\n");
+}
+
+void header_put_file_guard(struct buffer *out, const struct kernel_module *module)
+{
     uint32_t hash = hash_text(hash_start, module->stem);
     for (int i = 0; i < module->entries.count; i++)
         hash = hash_text(hash, module->entries.data[i].symbol);
-    buffer_puts(&guard, "TILE_");
+    buffer_puts(out, "TILE_");
     struct buffer stem = {0};
     unicode_put_name(&stem, module->stem);
-    header_put_upper(&guard, stem.data ? stem.data : "");
+    header_put_upper(out, stem.data ? stem.data : "");
     buffer_free(&stem);
-    buffer_printf(&guard, "_%08X_H", (unsigned)hash);
-    buffer_printf(out, "/* Made by tilecc %s from ", version);
-    put_comment_text(out, module->stem, strlen(module->stem));
+    buffer_printf(out, "_%08X_H", (unsigned)hash);
+}
+
+void header_print(const struct kernel_module *module, const char *version, struct buffer *out)
+{
+    struct buffer guard = {0};
+    header_put_file_guard(&guard, module);
+    header_put_origin(out, module, version);
     buffer_printf(out,
-                  ".tile; do not edit. */\n#ifndef %s\n#define %s 1\n#include <stddef.h>\n#include <stdint.h>\n\n"
+                  "#ifndef %s\n#define %s 1\n#include <stddef.h>\n#include <stdint.h>\n\n"
                   "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n",
                   guard.data, guard.data);
-    put_shared(out, "TILE_SHARED_DECLARATIONS");
-    put_shared(out, "TILE_INLINE_FUNCTIONS");
+    header_put_shared(out, "tile_rt.h", "TILE_SHARED_DECLARATIONS");
+    header_put_shared(out, "tile_rt.h", "TILE_INLINE_FUNCTIONS");
     if (uses_odd_floats(module))
-        put_shared(out, "TILE_FLOAT_TYPES");
+        header_put_shared(out, "tile_rt.h", "TILE_FLOAT_TYPES");
     for (int i = 0; i < module->enums.count; i++)
         put_enum(out, &module->enums.data[i]);
     for (int i = 0; i < module->structs.count; i++)
         put_struct(out, &module->structs.data[i]);
-    put_view_kinds(out, module);
+    header_each_view(out, module, put_view_kind);
     for (int i = 0; i < module->entries.count; i++)
         put_entry(out, &module->entries.data[i]);
     buffer_printf(out, "#ifdef __cplusplus\n}\n#endif\n#endif /* %s */\n", guard.data);

@@ -200,11 +200,7 @@ static const struct kernel_entry *next_of(struct family family, const struct ker
 {
     if (!family.module)
         return entry ? NULL : family.first;
-    const struct kernel_entry *end = family.module->entries.data + family.module->entries.count;
-    for (entry = entry ? entry + 1 : family.module->entries.data; entry < end; entry++)
-        if (strcmp(entry->kernel, family.first->kernel) == 0)
-            return entry;
-    return NULL;
+    return header_next_entry(family.module, family.first->kernel, entry);
 }
 
 static const struct kernel_enum *enum_of(const struct kernel_entry *entry, const struct kernel_parameter *parameter)
@@ -412,8 +408,12 @@ static void put_head(struct buffer *out, const struct kernel_entry *entry, const
                      const char *result)
 {
     buffer_puts(out, "\n\ndef ");
-    put_name(out, name);
-    buffer_printf(out, "%s(", suffix);
+    if (*suffix)
+        buffer_printf(out, "%s%s(", name, suffix);
+    else {
+        put_name(out, name);
+        buffer_putc(out, '(');
+    }
     put_parameters(out, entry);
     buffer_printf(out, ") -> %s:\n", result);
 }
