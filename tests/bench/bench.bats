@@ -19,7 +19,3 @@
     python3 -B "$SRCDIR/tests/bench/compare.py" --help >/dev/null
     python3 -B "$SRCDIR/tests/bench/check.py" --help >/dev/null
 }
-
-@test "kernels of ports.tile compute what they should" {
-    "$TILECC" test "$SRCDIR/tests/bench/ports.tile"
-}

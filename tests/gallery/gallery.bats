@@ -11,6 +11,8 @@ family() {
     [ $failed = 0 ]
 }
 
+@test "attention" { family attention; }
+@test "losses" { family losses; }
 @test "norms" { family norms; }
 @test "products" { family products; }
 @test "sequences" { family sequence; }
