@@ -304,6 +304,7 @@ struct kernel_entry {
     VECTOR(struct kernel_print) prints;
     VECTOR(struct kernel_variant) variants; /* for each target: most special first, general last */
     int slots;                              /* of the device ABI, grid counts and program_base included */
+    uint64_t body; /* a hash of the code of all variants, without places in the source; targets/common/same_code.h */
 };
 struct kernel_image { /* one cubin */
     int target;

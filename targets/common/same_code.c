@@ -74,28 +74,29 @@ static void drop_idle_assumptions(struct ir_function *function)
 
 /* ---- equal texts ---- */
 
+static const uint64_t hash_start = 0xcbf29ce484222325u, hash_step = 0x100000001b3u; /* FNV-1a */
+
 static uint64_t hash_bytes(const struct same_code_text *text)
 {
-    uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a */
+    uint64_t hash = hash_start;
     for (size_t i = 0; i < text->size; i++)
-        hash = (hash ^ ((const unsigned char *)text->data)[i]) * 0x100000001b3u;
+        hash = (hash ^ ((const unsigned char *)text->data)[i]) * hash_step;
     return hash;
 }
 
 static bool is_same_text(const struct same_code_text *a, const struct same_code_text *b)
 {
-    return a->data && b->data && a->size == b->size && strcmp(a->entry->kernel, b->entry->kernel) == 0 &&
-           memcmp(a->data, b->data, a->size) == 0;
+    return a->hash == b->hash && a->data && b->data && a->size == b->size &&
+           strcmp(a->entry->kernel, b->entry->kernel) == 0 && memcmp(a->data, b->data, a->size) == 0;
 }
 
-void same_code_find(struct arena *arena, int count, const struct same_code_text *texts, int *first)
+void same_code_find(int count, struct same_code_text *texts, int *first)
 {
-    uint64_t *hash = ARENA_ARRAY(arena, uint64_t, count + 1);
     for (int i = 0; i < count; i++) {
-        hash[i] = hash_bytes(&texts[i]);
+        texts[i].hash = hash_bytes(&texts[i]);
         first[i] = i;
         for (int k = 0; k < i && first[i] == i; k++)
-            if (first[k] == k && hash[k] == hash[i] && is_same_text(&texts[k], &texts[i]))
+            if (first[k] == k && is_same_text(&texts[k], &texts[i]))
                 first[i] = k;
     }
 }
@@ -113,12 +114,18 @@ void same_code_number(struct arena *arena, struct kernel_module *module)
             drop_idle_assumptions(entry->variants.data[k].function);
             buffer_printf(&code, "%d\n", entry->variants.data[k].target);
             ir_print_code(&code, entry->variants.data[k].module);
-            vector_push(arena, &texts, ((struct same_code_text){entry, code.data, code.size}));
+            vector_push(arena, &texts, ((struct same_code_text){entry, code.data, code.size, 0}));
         }
     int *first = ARENA_ARRAY(arena, int, texts.count + 1);
-    same_code_find(arena, texts.count, texts.data, first);
+    same_code_find(texts.count, texts.data, first);
     for (int i = 0; i < texts.count; i++)
         variants.data[i]->code = first[i] + 1;
+    for (int i = 0, next = 0; i < module->entries.count; i++) {
+        struct kernel_entry *entry = &module->entries.data[i];
+        entry->body = hash_start;
+        for (int k = 0; k < entry->variants.count; k++)
+            entry->body = (entry->body ^ texts.data[next++].hash) * hash_step;
+    }
     for (int i = 0; i < texts.count; i++) {
         struct buffer code = {.data = (char *)texts.data[i].data};
         buffer_free(&code);

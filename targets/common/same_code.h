@@ -6,7 +6,7 @@
 #define TILECC_COMMON_SAME_CODE_H
 #include "ir/kernel.h"
 
-/* Numbers all variants by their IR. */
+/* Numbers all variants by their IR, and hashes that of each entry. */
 void same_code_number(struct arena *arena, struct kernel_module *module);
 /* Leaves one of those variants of an entry that have the same code, keys and grid. */
 void same_code_merge(struct arena *arena, struct kernel_entry *entry);
@@ -16,7 +16,8 @@ struct same_code_text {
     const struct kernel_entry *entry;
     const void *data; /* NULL: none; it is like no other */
     size_t size;
+    uint64_t hash; /* set by same_code_find */
 };
 /* first[i]: the first text of the same kernel that says the same, i itself where it is the first. */
-void same_code_find(struct arena *arena, int count, const struct same_code_text *texts, int *first);
+void same_code_find(int count, struct same_code_text *texts, int *first);
 #endif

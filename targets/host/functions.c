@@ -282,9 +282,9 @@ static void find_same_code(struct host_functions *functions)
     for (int i = 0; i < functions->count; i++) {
         const struct host_function *function = &functions->data[i];
         if (function->first == i)
-            texts[i] = (struct same_code_text){function->entry, function->code.data, function->code.size};
+            texts[i] = (struct same_code_text){function->entry, function->code.data, function->code.size, 0};
     }
-    same_code_find(arena, functions->count, texts, found);
+    same_code_find(functions->count, texts, found);
     for (int i = 0; i < functions->count; i++) {
         struct host_function *function = &functions->data[i];
         function->first = function->first == i ? found[i] : functions->data[function->first].first;

@@ -5,6 +5,7 @@
  *   code.c        host expressions to the byte code of the run time
  *   descriptor.c  a kernel_entry to a constant `struct tile_rt_kernel`
  *   entry.c       the functions that C calls
+ *   body.c        what tells a linker that two objects have other code under one name
  *   functions.c   code for the processor, each function in a worker of its own
  *   object.c      the module, ELF bytes
  *   worker.c      the steps to an object, in worker processes
@@ -68,6 +69,8 @@ struct host_function {
 LLVMValueRef host_descriptor(struct host_builder *builder, const struct kernel_entry *entry);
 /* <symbol>, <symbol>_query, _workspace, _load and _unload */
 void host_entry_functions(struct host_builder *builder, const struct kernel_entry *entry, LLVMValueRef descriptor);
+/* <symbol>.body_a and so on: two bodies of one name in one link are an error. */
+void host_mark_body(struct host_builder *builder, const struct kernel_entry *entry, LLVMValueRef descriptor);
 
 /* A private constant or variable in a section of the kernel, so that the linker can drop what no program uses. */
 LLVMValueRef host_global(struct host_builder *builder, LLVMValueRef initial, const char *name, const char *section,

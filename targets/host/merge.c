@@ -229,7 +229,7 @@ static struct symbol *add_symbol(struct merge *merge, const struct input *input,
     const char *name = text_at(input, names, from->st_name);
     if (ELF64_ST_TYPE(from->st_info) == STT_FILE && !is_first)
         return NULL;
-    if (from->st_shndx != SHN_UNDEF && from->st_shndx != SHN_ABS) {
+    if (from->st_shndx != SHN_UNDEF && from->st_shndx != SHN_ABS && from->st_shndx != SHN_COMMON) {
         section_at(input, from->st_shndx);
         place = &input->places[from->st_shndx];
         if (!place->section)

@@ -247,8 +247,10 @@ void host_build_module(struct host_builder *b)
     for (int i = 0; i < b->kernels->entries.count && !b->failed; i++) {
         const struct kernel_entry *entry = &b->kernels->entries.data[i];
         LLVMValueRef descriptor = host_descriptor(b, entry);
-        if (descriptor)
+        if (descriptor) {
             host_entry_functions(b, entry, descriptor);
+            host_mark_body(b, entry, descriptor);
+        }
     }
 }
 

@@ -69,3 +69,78 @@ END
     readelf --dyn-syms -W "$BUILDDIR/libtilert.so" | grep 'tile_rt_launch@@TILERT_0'
     ! readelf --dyn-syms -W "$BUILDDIR/libtilert.so" | grep -E 'GLOBAL.*[0-9] [^U].*' | grep -vE 'UND|TILERT_0'
 }
+
+# archive FACTOR NAME [OPTION]: libNAME.a, whose NAME_run multiplies by FACTOR.
+archive() {
+    library "$@"
+    ${CC:-cc} -c run.c
+    rm -f "lib$2.a" "lib$2.so"
+    ar rcs "lib$2.a" act.o run.o
+}
+
+# Programs of two archives whose runs multiply by these.
+link_both() {
+    cat >main.c <<END
+int a_run(float *), b_run(float *);
+int main(void)
+{
+    float x = 1, y = 1;
+    return a_run(&x) || b_run(&y) || x != $1 || y != $2;
+}
+END
+    ${CC:-cc} $3 main.c -o main -L. $4 tile_rt.o -ldl -lpthread
+}
+
+@test "two archives with other code under one name do not link, in whatever order" {
+    [[ $(${CC:-cc} -Wl,--version 2>/dev/null) == *"GNU ld"* ]] || skip "the linker is not GNU ld"
+    archive 2 a
+    archive 3 b
+    for order in "-la -lb" "-lb -la" "-la -lb -la" "-Wl,--start-group -la -lb -Wl,--end-group" "-Wl,--gc-sections -la -lb"; do
+        run link_both 2 3 "" "$order"
+        [ "$status" != 0 ]
+        [[ $output == *"multiple definition of \`act"* ]]
+    done
+    for option in -fvisibility=hidden -fvisibility=default; do
+        archive 2 a $option
+        archive 3 b $option
+        run link_both 2 3 "" "-la -lb"
+        [ "$status" != 0 ]
+    done
+}
+
+@test "each pair of many bodies is told apart" {
+    [[ $(${CC:-cc} -Wl,--version 2>/dev/null) == *"GNU ld"* ]] || skip "the linker is not GNU ld"
+    for factor in 2 3 4 5 6 7; do
+        archive $factor "n$factor"
+    done
+    for first in 2 3 4 5 6 7; do
+        for second in 2 3 4 5 6 7; do
+            echo "int n${first}_run(float *), n${second}_run(float *); int main(void) { return n${first}_run(0) + n${second}_run(0); }" >pair.c
+            run ${CC:-cc} pair.c -o pair -L. "-ln$first" "-ln$second" tile_rt.o -ldl -lpthread
+            [ "$((first == second))" = "$((status == 0))" ]
+        done
+    done
+}
+
+@test "archives with the same code under one name link, and so do two libraries, --prefix, and parts of a program" {
+    archive 2 a
+    archive 2 b
+    link_both 2 2 "" "-la -lb"
+    ./main
+    link_both 2 2 "-Wl,--gc-sections" "-lb -la"
+    ./main
+    sed -i '1s/^/\n\n/' act.tile # other lines, same code
+    "$TILECC" -arch=cpu act.tile
+    ar rcs libb.a act.o
+    link_both 2 2 "" "-la -lb"
+    ./main
+    library 2 a
+    library 3 b
+    both_run_their_own
+    ld -r act.o tile_rt.o -o whole.o
+    objcopy --localize-hidden whole.o
+    echo '#include "act.h"
+int main(void) { return act(TILE_CPU, 0) != TILE_ERR_ARG; }' >one.c
+    ${CC:-cc} one.c whole.o -o one -ldl -lpthread
+    ./one
+}

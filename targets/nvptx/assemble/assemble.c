@@ -657,8 +657,8 @@ static void find_same_text(const struct job *job, int *first)
     for (int i = 0; i < job->count; i++)
         if (first[i] == i)
             keys[i] = (struct same_code_text){job->tasks[i].entry, &job->texts[i].head,
-                                              offsetof(struct text_head, text)};
-    same_code_find(arena, job->count, keys, found);
+                                              offsetof(struct text_head, text), 0};
+    same_code_find(job->count, keys, found);
     for (int i = 0; i < job->count; i++) {
         first[i] = first[i] == i ? found[i] : first[first[i]];
         job->tasks[i].variant->code = job->tasks[first[i]].variant->code;
