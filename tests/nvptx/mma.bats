@@ -23,7 +23,7 @@ done_by() {
         sub(/table_(floats_|integers_)?/, "", part[1]); sub(/wide_f32/, "f32 ieee", part[1]); sub(/wide_/, "", part[1])
         sub(/^tf32/, "f32 tf32", part[1])
         name = part[3] " " part[1] " " substr("rrcc", part[2] + 1, 1) substr("rcrc", part[2] + 1, 1) }
-    name && /ld\.shared\.[bu](8|32)/ { alone++ }
+    name && /ld\.shared\.[buf](8|32)/ { alone++ }
     name && match($0, /(mma\.sync|wgmma\.mma_async\.sync)\.aligned[a-z0-9.]*/) { text = substr($0, RSTART, RLENGTH)
         count[name " " text]++; sub(/n32k/, "k", text)
         by = text (name ~ /x3/ ? " " count[name " " substr($0, RSTART, RLENGTH)] : "") }

@@ -1,6 +1,8 @@
 /* Words of mma.sync out of the factors' words.  See mma_form.h. */
 #include "targets/nvptx/lower/mma_form.h"
 
+#include <float.h>
+
 #include "base/plant.h"
 #include "targets/product_choice.h"
 
@@ -53,12 +55,6 @@ struct mma_instruction mma_form_choose(struct lowering *l, const struct ir_opera
     return by;
 }
 
-static LLVMValueRef is_beyond(struct lowering *l, LLVMValueRef word, uint32_t magnitude)
-{
-    LLVMValueRef bits = LLVMBuildAnd(l->builder, word, value_i32(l, 0x7fffffff), "");
-    return LLVMBuildICmp(l->builder, LLVMIntUGT, bits, value_i32(l, magnitude), "");
-}
-
 static LLVMValueRef cut(struct lowering *l, LLVMValueRef word)
 {
     return LLVMBuildAnd(l->builder, word, value_i32(l, ~0x1fff), "");
@@ -73,18 +69,48 @@ static LLVMValueRef round_tf32(struct lowering *l, LLVMValueRef word)
     if (PLANTED(nvptx_tf32_rounds_half_up))
         odd = value_i32(l, 1);
     LLVMValueRef sum = LLVMBuildAdd(b, LLVMBuildAdd(b, word, odd, ""), value_i32(l, 0xfff), "");
-    LLVMValueRef nan = is_beyond(l, word, 0x7f800000);
+    LLVMValueRef magnitude = LLVMBuildAnd(b, word, value_i32(l, 0x7fffffff), "");
+    LLVMValueRef nan = LLVMBuildICmp(b, LLVMIntUGT, magnitude, value_i32(l, 0x7f800000), "");
     return LLVMBuildSelect(b, nan, value_i32(l, 0x7fffe000), cut(l, sum), "");
+}
+
+static LLVMValueRef as_f32(struct lowering *l, LLVMValueRef word)
+{
+    return LLVMBuildBitCast(l->builder, word, l->f32, "");
+}
+
+/* An infinity and NaN as the largest number, anything else as it is: minimum and maximum drop NaN. */
+static LLVMValueRef bounded(struct lowering *l, LLVMValueRef word)
+{
+    LLVMValueRef largest = LLVMConstReal(l->f32, FLT_MAX), bounds[2] = {as_f32(l, word), largest};
+    bool by_magnitude = l->row->major > 8 || (l->row->major == 8 && l->row->minor >= 6);
+    if (by_magnitude)
+        return value_intrinsic(l, "llvm.nvvm.fmin.xorsign.abs.f", NULL, bounds, 2);
+    bounds[0] = value_intrinsic(l, "llvm.minnum", l->f32, bounds, 2);
+    bounds[1] = LLVMConstReal(l->f32, -FLT_MAX);
+    return value_intrinsic(l, "llvm.maxnum", l->f32, bounds, 2);
+}
+
+static LLVMValueRef finite_part(struct lowering *l, LLVMValueRef word)
+{
+    return cut(l, LLVMBuildBitCast(l->builder, bounded(l, word), l->i32, ""));
+}
+
+/* What was taken off an infinity or NaN is one again, and 0 of all else: two sums by units that products leave idle, where
+ * comparing and choosing would keep those busy that split the words. */
+static LLVMValueRef higher_part(struct lowering *l, LLVMValueRef word)
+{
+    LLVMBuilderRef b = l->builder;
+    LLVMValueRef beyond = LLVMBuildFSub(b, as_f32(l, word), bounded(l, word), "");
+    return LLVMBuildBitCast(b, LLVMBuildFAdd(b, as_f32(l, finite_part(l, word)), beyond, ""), l->i32, "");
 }
 
 /* Rounding the lower part, of 13 bits, up from the middle carries nowhere: it is far below the largest number. */
 static LLVMValueRef lower_part(struct lowering *l, LLVMValueRef word)
 {
     LLVMBuilderRef b = l->builder;
-    LLVMValueRef whole = LLVMBuildBitCast(b, word, l->f32, ""), high = LLVMBuildBitCast(b, cut(l, word), l->f32, "");
-    LLVMValueRef rest = LLVMBuildBitCast(b, LLVMBuildFSub(b, whole, high, ""), l->i32, "");
-    LLVMValueRef rounded = cut(l, LLVMBuildAdd(b, rest, value_i32(l, 0x1000), ""));
-    return LLVMBuildSelect(b, is_beyond(l, word, 0x7f7fffff), value_i32(l, 0), rounded, "");
+    LLVMValueRef rest = LLVMBuildFSub(b, bounded(l, word), as_f32(l, finite_part(l, word)), "");
+    return cut(l, LLVMBuildAdd(b, LLVMBuildBitCast(b, rest, l->i32, ""), value_i32(l, 0x1000), ""));
 }
 
 static LLVMValueRef pair_of(struct lowering *l, double number)
@@ -126,10 +152,8 @@ LLVMValueRef mma_form_make(struct lowering *l, enum ir_element element, LLVMValu
 {
     switch (form) {
     case MMA_NEAREST: return round_tf32(l, word);
-    case MMA_HIGH:
-        return LLVMBuildSelect(l->builder, is_beyond(l, word, 0x7f800000), value_i32(l, 0x7fffe000), cut(l, word), "");
-    case MMA_FINITE:
-        return LLVMBuildSelect(l->builder, is_beyond(l, word, 0x7f7fffff), value_i32(l, 0), cut(l, word), "");
+    case MMA_HIGH: return higher_part(l, word);
+    case MMA_FINITE: return finite_part(l, word);
     case MMA_LOW: return lower_part(l, word);
     case MMA_EVEN: return to_f16(l, element, word, false);
     case MMA_ODD: return to_f16(l, element, word, true);

@@ -10,7 +10,8 @@
 #define TILECC_NVPTX_MMA_FORM_H
 #include "targets/nvptx/lower/lower.h"
 
-/* FINITE: the higher part, 0 in place of an infinity and of NaN, which must not meet a lower part that is 0. */
+/* FINITE: the higher part, of the largest number in place of an infinity and of NaN, which must not meet a lower part that is
+ * 0.  All that these add to a sum has the sign of what HIGH adds to it, an infinity or NaN. */
 enum mma_form { MMA_AS_IT_IS, MMA_NEAREST, MMA_HIGH, MMA_FINITE, MMA_LOW, MMA_EVEN, MMA_ODD, MMA_FORMS };
 
 /* Words of A and of B that an instruction takes: `count` forms of those of the same place, one behind the other. */

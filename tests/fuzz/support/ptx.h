@@ -102,7 +102,7 @@ struct ptx_instruction {
     struct ptx_type type, source; /* the last word that is a type, and the one before: cvt goes from type to
                                           * source, as they stand in its text */
     char round;                   /* n z m p; 0: none; `integral` for rni and the like */
-    bool integral, saturates, flushes, keeps_nan, wide, high;
+    bool integral, saturates, flushes, keeps_nan, by_magnitude, wide, high;
     int vector;
     int guard; /* register, or -1 */
     bool unless;

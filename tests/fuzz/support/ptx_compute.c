@@ -133,6 +133,13 @@ static float flushed(float number, bool flushes)
     return flushes && fpclassify(number) == FP_SUBNORMAL ? copysignf(0, number) : number;
 }
 
+/* xorsign.abs: of the magnitudes, with the signs of both multiplied. */
+static double extreme_magnitude(double a, double b, bool least, bool keeps_nan)
+{
+    double magnitude = extreme(fabs(a), fabs(b), least, keeps_nan);
+    return signbit(a) != signbit(b) ? -magnitude : magnitude;
+}
+
 /* volatile: the mode of rounding must be that of the moment. */
 static uint64_t compute_f32(const struct ptx_instruction *in, double x, double y, double z)
 {
@@ -151,7 +158,10 @@ static uint64_t compute_f32(const struct ptx_instruction *in, double x, double y
     case PTX_rsqrt: result = (float)(1.0 / sqrt((double)a)); break;
     case PTX_ex2: result = (float)exp2((double)a); break;
     case PTX_min:
-    case PTX_max: result = (float)extreme(a, b, in->opcode == PTX_min, in->keeps_nan); break;
+    case PTX_max:
+        result = in->by_magnitude ? (float)extreme_magnitude(a, b, in->opcode == PTX_min, in->keeps_nan)
+                                  : (float)extreme(a, b, in->opcode == PTX_min, in->keeps_nan);
+        break;
     default: break;
     }
     round_by(before);

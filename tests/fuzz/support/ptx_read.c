@@ -226,6 +226,7 @@ static void note_word(struct ptx_instruction *in, const char *word)
     in->saturates |= strcmp(word, "sat") == 0;
     in->flushes |= strcmp(word, "ftz") == 0;
     in->keeps_nan |= strcmp(word, "NaN") == 0;
+    in->by_magnitude |= strcmp(word, "xorsign") == 0;
     in->wide |= strcmp(word, "wide") == 0;
     in->high |= strcmp(word, "hi") == 0;
     if (word[0] == 'v' && size == 2)

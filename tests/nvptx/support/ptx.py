@@ -34,6 +34,7 @@ ELEMENTS = {
     "u8": (1, lambda bits: bits),
 }
 # Arithmetic on floats: how one is packed, and as what bits; bytes of one.
+KNOWN_ON_FLOATS = (["fma", "rn", "f16x2"], ["min", "f32"], ["max", "f32"])
 FLOATS = {"f32": ("<f", "<I", 4), "f16x2": ("<e", "<H", 2)}
 COMPARE = {
     "lt": lambda a, b: a < b, "le": lambda a, b: a <= b, "gt": lambda a, b: a > b, "ge": lambda a, b: a >= b,
@@ -279,7 +280,7 @@ class Block:
 
     def compute(self, parts, operands, active):
         opcode, kind = parts[0], parts[-1]
-        if kind in FLOATS and (opcode in ("add", "sub", "mul") or parts == ["fma", "rn", "f16x2"]):
+        if kind in FLOATS and (opcode in ("add", "sub", "mul") or parts in KNOWN_ON_FLOATS):
             sources = [self.read(operand) for operand in operands[1:]]
             self.write(operands[0], [self.floats(opcode, kind, [source[i] for source in sources]) for i in self.count],
                        active)
@@ -300,7 +301,10 @@ class Block:
         for at in range(0, 4, size):
             left, right, *third = [struct.unpack(form, struct.pack(bits, word >> 8 * at & (1 << 8 * size) - 1))[0]
                                    for word in source]
-            value = left + right if opcode == "add" else left - right if opcode == "sub" else left * right
+            if opcode in ("min", "max"):  # of NaN and a number, the number
+                value = right if left != left else left if right != right else {"min": min, "max": max}[opcode](left, right)
+            else:
+                value = left + right if opcode == "add" else left - right if opcode == "sub" else left * right
             value = value + third[0] if third else value
             try:
                 packed = struct.pack(form, value)
