@@ -10,7 +10,7 @@ from pathlib import Path
 
 CANDIDATE = '''
 
-import ctypes
+import ctypes, inspect, re
 _library = ctypes.CDLL({library!r})
 _library.judge_open.restype = ctypes.c_void_p
 _library.judge_tensor_elements.argtypes = [ctypes.c_void_p, ctypes.c_int]
@@ -27,15 +27,37 @@ class _Plan:
             counts.append(n)
         self.memory = (ctypes.c_void_p * len(counts))()
         self.workspaces = [(place, -n) for place, n in enumerate(counts) if n < 0]
-        self.places = [place for place, n in enumerate(counts) if n > 0]
         # Where parameters are found, not what they are: each call looks, so that one may be put in another's place.
-        self.weights = [(m._parameters, name) for m in model.modules() for name, p in m._parameters.items() if p is not None]
+        self.weights = self.find_weights(model)
+        given = [x for x in inputs if torch.is_tensor(x)] + [parameters[name] for parameters, name in self.weights]
+        self.places = self.match([(place, n) for place, n in enumerate(counts) if n > 0], [x.numel() for x in given])
         # What comes out is asked on the meta device, which computes nothing.
         reference = Model.__new__(Model)
         reference.__dict__.update(model.__dict__)
         meta = {{k: v.to("meta") for k, v in model.state_dict().items()}}
         like = torch.func.functional_call(reference, meta, tuple(x.to("meta") if torch.is_tensor(x) else x for x in inputs))
         self.shape, self.type = like.shape, like.dtype
+
+    @staticmethod
+    def find_weights(model):
+        """In the order in which __init__ makes them, of which PyTorch keeps that of modules and that of tensors alone."""
+        names = re.findall(r"self\\.(\\w+)\\s*=", inspect.getsource(type(model).__mro__[1].__init__))
+        named = [(full.split("."), m._parameters, name) for prefix, m in model.named_modules()
+                 for name, p in m._parameters.items() if p is not None for full in [f"{{prefix}}.{{name}}".lstrip(".")]]
+        order = lambda weight: names.index(weight[0][0]) if weight[0][0] in names else len(names)
+        return [(parameters, name) for _, parameters, name in sorted(named, key=order)]
+
+    @staticmethod
+    def match(places, counts):
+        """Pairs of place and number of what is given, -1 for the result, the last: the first that is left of as many elements."""
+        left, pairs = list(range(len(counts))), [(places[-1][0], -1)]
+        for place, n in places[:-1]:
+            number = next((i for i in left if counts[i] == n), None)
+            if number is None:
+                raise RuntimeError(f"nothing of {{n}} elements is given")
+            left.remove(number)
+            pairs.append((place, number))
+        return pairs
 
 
 class ModelNew(Model):
@@ -57,8 +79,8 @@ class ModelNew(Model):
                 kept.append(torch.empty(n, dtype=torch.float32, device=device))
                 memory[place] = kept[-1].data_ptr()
             given.append(result)
-            for place, tensor in zip(plan.places, given):
-                memory[place] = tensor.data_ptr()
+            for place, number in plan.places:
+                memory[place] = given[number].data_ptr()
             stream = torch._C._cuda_getCurrentRawStream(device.index) if device.type == "cuda" else 0x435055
             status = _library.judge_run(plan.case, stream, memory)
         if status != 0:

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Times the references of KernelBench, eager and compiled, and our candidates in the same harness.
 
-    peers.py LEVEL1 [--library LIBJUDGE] [--warm JOBS] [--json FILE] [WORD ...]
+    peers.py LEVEL [--library LIBJUDGE] [--warm JOBS] [--json FILE] [WORD ...]
+    peers.py LEVEL --library LIBJUDGE --double [--json FILE] [WORD ...]
 
-LEVEL1 is KernelBench's folder of problems.  f32 throughout: tf32 is allowed to nobody.  Times are medians of events over
+LEVEL is KernelBench's folder of problems.  f32 throughout: tf32 is allowed to nobody.  Times are medians of events over
 half a second, at least three runs.  --warm compiles with so many processes first, so that the pass that measures finds
-everything in the compiler's cache."""
+everything in the compiler's cache.  --double compiles nothing: whole results of ours and of PyTorch beside its own in f64,
+computed on the device; a WORD that begins with = is the number of a problem."""
 import argparse, importlib.util, json, subprocess, sys, tempfile, time
 from pathlib import Path
 
@@ -70,18 +72,46 @@ def judge(path, library, compile_only):
         return row
 
 
+def distance(got, want):
+    """The largest difference, of the largest element; NaN belongs to NaN."""
+    got = got.double()
+    off = torch.where((got == want) | (got.isnan() & want.isnan()), 0.0, (got - want).abs())
+    return float(off.nan_to_num(nan=float('inf')).max() / want[want.isfinite()].abs().max().clamp(min=1e-300))
+
+
+def judge_double(path, library):
+    """Right: no more than four times as far from f64 as PyTorch's f32 is, or 1e-5 of the largest element."""
+    module = load(path)
+    with torch.no_grad(), torch.device('cuda'):
+        torch.manual_seed(1)
+        inputs = on_device(module.get_inputs())
+        torch.manual_seed(2)
+        model = module.Model(*module.get_init_inputs()).cuda()
+        torch.manual_seed(2)
+        ours = load(path, candidate(library, path)).ModelNew(*module.get_init_inputs()).cuda()
+        row = {'name': path.stem, 'eager_us': measure(lambda: model(*inputs)), 'ours_us': measure(lambda: ours(*inputs))}
+        got, eager = ours(*inputs), model(*inputs)
+        wide = [x.double() if torch.is_tensor(x) and x.is_floating_point() else x for x in inputs]
+        want = model.double()(*wide).double()
+        row.update(elements=want.numel(), difference=distance(got, want), eager_difference=distance(eager, want))
+        row['right'] = got.shape == want.shape and row['difference'] <= max(4 * row['eager_difference'], 1e-5)
+        return row
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument('level')
     parser.add_argument('words', nargs='*')
     parser.add_argument('--library')
     parser.add_argument('--warm', type=int, default=0)
+    parser.add_argument('--double', action='store_true')
     parser.add_argument('--share', help='I/N: part I of N, compiled alone')
     parser.add_argument('--json')
-    arguments = parser.parse_args()
+    arguments = parser.parse_intermixed_args()
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
     paths = sorted(Path(arguments.level).glob('*.py'), key=lambda p: int(p.name.split('_')[0]))
-    paths = [p for p in paths if not arguments.words or any(w in p.name for w in arguments.words)]
+    asked = lambda name, word: name.startswith(word[1:] + '_') if word[0] == '=' else word in name
+    paths = [p for p in paths if not arguments.words or any(asked(p.name, w) for w in arguments.words)]
     if arguments.share:
         i, n = map(int, arguments.share.split('/'))
         paths = paths[i::n]
@@ -94,7 +124,10 @@ def main():
     out = open(arguments.json, 'w') if arguments.json else None
     for path in paths:
         try:
-            row = judge(path, arguments.library, bool(arguments.share))
+            if arguments.double:
+                row = judge_double(path, arguments.library)
+            else:
+                row = judge(path, arguments.library, bool(arguments.share))
         except Exception as error:  # one problem must not end the others
             row = {'name': path.stem, 'error': f'{type(error).__name__}: {error}'[:300]}
         torch.cuda.empty_cache()
