@@ -16,6 +16,7 @@ enum { TOOL_VARIABLES = sizeof tool_environment / sizeof *tool_environment };
 struct tool {
     const char *const *argv;
     const char *directory;
+    bool keeps_environment;
     const char *environment[TOOL_VARIABLES + 2]; /* and PATH=..., NULL */
 };
 
@@ -25,7 +26,8 @@ enum { EXIT_NOT_STARTED = 126 };
 static _Noreturn void become_tool(const struct tool *tool, int report)
 {
     if (chdir(tool->directory ? tool->directory : "/") == 0)
-        execve(tool->argv[0], (char *const *)(uintptr_t)tool->argv, (char *const *)(uintptr_t)tool->environment);
+        execve(tool->argv[0], (char *const *)(uintptr_t)tool->argv,
+               tool->keeps_environment ? environ : (char *const *)(uintptr_t)tool->environment);
     int reason = errno;
     ssize_t ignored = write(report, &reason, sizeof reason);
     (void)ignored;
@@ -80,7 +82,7 @@ bool child_run(const char *const *argv, const char *directory, const void *input
     struct process process;
     int report[2];
     struct buffer path = {0};
-    struct tool tool = {.argv = argv, .directory = directory};
+    struct tool tool = {.argv = argv, .directory = directory, .keeps_environment = limits.keeps_environment};
     *result = (struct child_result){.exit_code = -1, .not_started = true};
     if (pipe(report) != 0)
         return false;

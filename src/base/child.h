@@ -7,8 +7,9 @@
 struct child_limits {
     int seconds;
     size_t memory_bytes, output_bytes;
-    int last_code;    /* a worker that ends with it is the last: those that run are ended, no other is begun */
-    const char *path; /* a tool's PATH, by which a compiler finds its parts; NULL: it finds nothing */
+    int last_code;          /* a worker that ends with it is the last: those that run are ended, no other is begun */
+    bool keeps_environment; /* ours; it is a program of the user's, and no tool */
+    const char *path;       /* a tool's PATH, by which a compiler finds its parts; NULL: it finds nothing */
 }; /* 0: none */
 struct child_result {
     int exit_code; /* of a normal exit, else -1 */

@@ -42,6 +42,18 @@ static const char *same_number(const char *word, int number)
     return found;
 }
 
+int architecture_find(int number)
+{
+    int found = -1;
+    for (int i = 0; number && i < target_row_count; i++) {
+        const char *name = target_rows[i].name;
+        if (target_rows[i].kind != TARGET_CPU && number_of(name) == number &&
+            (found < 0 || name[strlen(name) - 1] == 'a'))
+            found = i;
+    }
+    return found;
+}
+
 void architecture_explain(const struct options *options, const char *word)
 {
     const char *oldest = NULL, *below = NULL, *newest = NULL;

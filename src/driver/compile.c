@@ -2,6 +2,8 @@
  * the order in which workers end. */
 #include "driver/driver.h"
 
+#include "driver/bench/bench.h"
+
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -297,6 +299,8 @@ static bool compile_steps(struct compilation *compilation)
     lint_module(compilation);
     if (compilation->diagnostics->errors) /* -Werror */
         return false;
+    if (options->bench && !bench_bind(options->bench, compilation))
+        return compilation->code = EXIT_USAGE, false;
     if (options->syntax_only && !options->dependencies_only && names_gpu(options) &&
         (!lower_module(compilation) || compilation->diagnostics->errors))
         return false;

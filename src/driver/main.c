@@ -81,7 +81,7 @@ struct subcommand {
     int (*run)(int count, const char *const *arguments); /* NULL: not there yet */
 };
 static const struct subcommand subcommands[] = {
-    {"info", info_main}, {"explain", explain_main}, {"bench", NULL}, {"tune", NULL}, {"fmt", NULL}, {"lsp", NULL}};
+    {"info", info_main}, {"explain", explain_main}, {"tune", NULL}, {"fmt", NULL}, {"lsp", NULL}};
 
 /* A first argument that names a file is a file, whatever it is called. */
 static const struct subcommand *find_subcommand(const char *word)
@@ -116,10 +116,22 @@ static bool may_test(const struct options *options)
     return good;
 }
 
+/* What says how to measure would be ignored elsewhere. */
+static bool measures_nothing(const struct options *options)
+{
+    if (!options->bench_json && !options->bench_against && !options->bench_plot && !options->bench_operations &&
+        !options->bench_warm && options->bench_seconds == 0)
+        return true;
+    driver_error(options, "--json, --against, --plot, --operations, --warm and --seconds belong to 'tilecc bench'");
+    return false;
+}
+
 static bool is_ready(const struct options *options)
 {
     regex_t pattern;
     if (options->run_tests && !may_test(options))
+        return false;
+    if (!options->run_bench && !measures_nothing(options))
         return false;
     if (options->remark_pattern) {
         if (regcomp(&pattern, options->remark_pattern, REG_EXTENDED | REG_NOSUB) != 0) {
@@ -177,6 +189,8 @@ static int run(const struct options *options)
         }
         return emit_runtime(options, &code) ? EXIT_OK : (int)code;
     }
+    if (options->run_bench)
+        return (int)bench_main(options);
     if (!options->files.count) {
         driver_error(options, "no input; give a .tile file, or see tilecc --help");
         return EXIT_USAGE;
@@ -208,12 +222,14 @@ int main(int argc, char **argv)
     if (subcommand)
         return finish(NULL, subcommand->run(argc - 2, (const char *const *)argv + 2));
     struct arena *arena = arena_create();
-    /* `tilecc test` takes a compilation's options and files, as --interpret does */
-    bool tests = strcmp(argv[1], "test") == 0 && access(argv[1], F_OK) != 0;
-    struct options options = {.arena = arena, .run_tests = tests, .interpret = tests};
+    /* `tilecc test` and `tilecc bench` take a compilation's options and files, as --interpret does */
+    bool is_file = access(argv[1], F_OK) == 0;
+    bool tests = !is_file && strcmp(argv[1], "test") == 0, benches = !is_file && strcmp(argv[1], "bench") == 0;
+    int words = 1 + (tests || benches);
+    struct options options = {.arena = arena, .run_tests = tests, .interpret = tests, .run_bench = benches};
     enum exit_code code;
-    int result = options_parse(&options, argc - 1 - tests, (const char *const *)argv + 1 + tests, &code) ? run(&options)
-                                                                                                         : (int)code;
+    int result = options_parse(&options, argc - words, (const char *const *)argv + words, &code) ? run(&options)
+                                                                                                 : (int)code;
     result = finish(&options, result);
     arena_destroy(arena);
     return result;

@@ -38,6 +38,16 @@ bool emit_is_called(enum emit_kind kind)
     return kind != EMIT_TIR && kind != EMIT_PTX && kind != EMIT_LLVM && kind != EMIT_CUBIN;
 }
 
+static bool parse_seconds(struct options *options, const char *value)
+{
+    char *end;
+    options->bench_seconds = strtod(value, &end);
+    if (end != value && !*end && options->bench_seconds > 0 && options->bench_seconds <= 3600)
+        return true;
+    driver_error(options, "--seconds: '%s' is no number over 0 and up to 3600", value);
+    return false;
+}
+
 static bool starts_with(const char *text, const char *prefix) { return strncmp(text, prefix, strlen(prefix)) == 0; }
 
 /* Whether the argument is this option; *value is what is joined to it, or NULL. */
@@ -460,6 +470,12 @@ static bool apply(struct options *o, enum option_id id, const char *value)
     case OPTION_ERROR_LIMIT: return parse_int(o, "-ferror-limit", value, 0, &o->error_limit);
     case OPTION_TOOL_TIMEOUT: return parse_int(o, "--tool-timeout", value, 1, &o->tool_seconds);
     case OPTION_NO_CACHE: o->no_cache = true; return true;
+    case OPTION_BENCH_SECONDS: return parse_seconds(o, value);
+    case OPTION_BENCH_WARM: o->bench_warm = true; return true;
+    case OPTION_BENCH_OPERATIONS: o->bench_operations = value; return true;
+    case OPTION_BENCH_JSON: o->bench_json = value; return true;
+    case OPTION_BENCH_AGAINST: o->bench_against = value; return true;
+    case OPTION_BENCH_PLOT: o->bench_plot = value; return true;
     case OPTION_JOBS: return !*value || parse_int(o, "-j", value, 1, &o->jobs);
     case OPTION_VERSION: o->print_version = true; return true;
     case OPTION_HELP: o->print_help = true; return true;
@@ -503,6 +519,7 @@ static bool writes_header(const struct options *options)
 /* Rules between options, whatever their order. */
 static bool fits_together(const struct options *options)
 {
+    int sources = options->run_bench ? 1 : options->files.count; /* the others are its calls */
     if (options->ptx_targets.count && (options->emit == EMIT_CUBIN || options->emit == EMIT_FATBIN)) {
         const char *name = target_rows[options->ptx_targets.data[0]].name + 3;
         driver_error(
@@ -523,13 +540,13 @@ static bool fits_together(const struct options *options)
         driver_error(options, "--emit=python writes a library beside the module, so -o names a file");
     else if (options->cxx_namespace && !writes_header(options))
         driver_error(options, "-fc++ writes a header beside that of C, which this command does not write to a file");
-    else if (options->output && options->files.count > 1)
+    else if (options->output && sources > 1)
         driver_error(options, "-o cannot be given with more than one file");
     else if (options->dependencies_only && options->output && options->dependency_file)
         driver_error(options, "-M writes one file, of -o or of -MF");
     else if (options->dependencies_only && (options->interpret || options->emit == EMIT_RUNTIME))
         driver_error(options, "-M makes nothing, and so goes with no test, --interpret and --emit-runtime");
-    else if (options->dependency_file && options->files.count > 1)
+    else if (options->dependency_file && sources > 1)
         driver_error(options, "-MF cannot be given with more than one file");
     else
         return true;

@@ -95,6 +95,10 @@ struct options {
     int error_limit;
     bool no_cache;
     int jobs; /* 0: not given */
+    bool run_bench, bench_warm;
+    double bench_seconds;
+    const char *bench_operations, *bench_json, *bench_against, *bench_plot; /* or NULL */
+    struct bench *bench; /* of a compilation that `tilecc bench` asks for, or NULL */
     int tool_seconds;
 };
 
@@ -114,6 +118,7 @@ struct cache *cache_choose(const struct options *options);
 /* Notes what --plan asks for.  False: said what is wrong. */
 bool plan_option_add(struct options *options, const char *text);
 /* Says that there is no such architecture, and which is meant or near. */
+int architecture_find(int number); /* the row of sm_NUMBER, with a letter before others; -1: none */
 void architecture_explain(const struct options *options, const char *word);
 /* The candidate nearest to `word`, or NULL when none is near. */
 const char *suggest_nearest(const char *word, int count, const char *const *candidates);

@@ -58,6 +58,12 @@ WARNING|-Wno-hides|tilecc -fsyntax-only OPT hides.tile
 WARNING_ERROR|-Werror|tilecc -fsyntax-only OPT hides.tile; echo $?
 NO_WARNINGS|-w|tilecc -fsyntax-only OPT hides.tile
 COLOR|-fdiagnostics-color=always|echo bad >b.tile; tilecc OPT b.tile
+BENCH_SECONDS|--seconds=0|tilecc bench -arch=cpu OPT k.tile 'k_axpy(2, [9])' | wc -l
+BENCH_WARM|--warm|tilecc -arch=cpu OPT k.tile; ls
+BENCH_OPERATIONS|--operations=N|tilecc bench -arch=cpu --seconds=1e-9 OPT k.tile 'k_axpy(2, [9])' | grep -o TFLOP
+BENCH_JSON|--json=j.txt|tilecc bench -arch=cpu --seconds=1e-9 OPT k.tile 'k_axpy(2, [9])' >/dev/null; ls
+BENCH_AGAINST|--against=nothing|tilecc bench -arch=cpu --seconds=1e-9 OPT k.tile 'k_axpy(2, [9])' | wc -l
+BENCH_PLOT|--plot=p.svg|tilecc bench -arch=cpu --seconds=1e-9 OPT k.tile 'k_axpy(2, [9])' >/dev/null; ls
 FORMAT|-fdiagnostics-format=json|echo bad >b.tile; tilecc OPT b.tile
 ERROR_LIMIT|-ferror-limit=1|sed 's/x\[/z[/; s/a \*/q */' k.tile >b.tile; tilecc -fsyntax-only OPT b.tile
 JOBS|-j3|MAKEFLAGS= tilecc -v -arch=sm_80 --dryrun OPT k.tile

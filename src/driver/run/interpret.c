@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "driver/say/report_text.h"
-#include "driver/run/asked_call.h"
+#include "driver/run/interpret.h"
 #include "ir/query.h"
 
 enum {
@@ -495,6 +495,26 @@ static struct asked_call *begin_call(struct compilation *compilation)
     return asked;
 }
 
+/* A call whose memory is made: by the variant that the wrapper would take. */
+static enum exit_code start_call(struct asked_call *asked)
+{
+    struct arena *arena = asked->compilation->arena;
+    struct host_call call = host_call_begin(arena, asked->entry, asked->arguments);
+    const char *problem = host_bind(arena, &call);
+    if (problem)
+        return asked_refuse(asked, problem), EXIT_USAGE;
+    const struct kernel_variant *variant = host_pick_variant(&call);
+    if (!variant) {
+        driver_error(asked->compilation->options, "%s: no instance was made for this call", asked->option);
+        return EXIT_USAGE;
+    }
+    int64_t grid[IR_MAX_RANK] = {0};
+    for (int d = 0; d < variant->grid_rank; d++)
+        if (!host_evaluate(&call, variant->grid[d], &grid[d]))
+            return asked_refuse(asked, host_failure(&call, variant->grid[d], "the grid")), EXIT_USAGE;
+    return start(asked, &call, variant, variant->function, grid) ? EXIT_OK : EXIT_SOURCE;
+}
+
 enum exit_code interpret_begin(struct compilation *compilation)
 {
     if (!compilation->options->interpret_call) {
@@ -505,20 +525,14 @@ enum exit_code interpret_begin(struct compilation *compilation)
     if (!asked_read(asked))
         return EXIT_USAGE;
     asked_make_memories(asked);
-    struct host_call call = host_call_begin(compilation->arena, asked->entry, asked->arguments);
-    const char *problem = host_bind(compilation->arena, &call);
-    if (problem)
-        return asked_refuse(asked, problem), EXIT_USAGE;
-    const struct kernel_variant *variant = host_pick_variant(&call);
-    if (!variant) {
-        driver_error(asked->compilation->options, "--interpret: no instance was made for this call");
-        return EXIT_USAGE;
-    }
-    int64_t grid[IR_MAX_RANK] = {0};
-    for (int d = 0; d < variant->grid_rank; d++)
-        if (!host_evaluate(&call, variant->grid[d], &grid[d]))
-            return asked_refuse(asked, host_failure(&call, variant->grid[d], "the grid")), EXIT_USAGE;
-    return start(asked, &call, variant, variant->function, grid) ? EXIT_OK : EXIT_SOURCE;
+    return start_call(asked);
+}
+
+bool interpret_call(struct asked_call *asked)
+{
+    bool good = start_call(asked) == EXIT_OK;
+    asked->compilation->interpretation = NULL; /* no pass is to be compared with it */
+    return good;
 }
 
 /* ---- .tir files ---- */

@@ -1,0 +1,84 @@
+/* `tilecc bench`: times kernels of a source by calls that the command line gives.
+ *
+ *   bench.c      the command: what is asked, in which order
+ *   calls.c      calls read and bound to the source's entries; what each must move and compute
+ *   formula.c    --operations: what a call computes, by the names of its extents
+ *   program.c    the C program that makes the calls; measure.h is the rest of it
+ *   run.c        the program compiled, run, and its words read
+ *   check.c      inputs of small calls, and what the interpreter makes of them beside the program's outputs
+ *   samples.c    medians, spread, whether two runs differ
+ *   json.c       results as JSON, and read again for --against
+ *   table.c      results as a table of text
+ *   plot.c       results as SVG */
+#ifndef TILECC_BENCH_H
+#define TILECC_BENCH_H
+#include "driver/run/asked_call.h"
+
+enum { BENCH_MOST_NAMES = 8, BENCH_MOST_CALLS = 256, BENCH_CHECKED_ELEMENTS = 1 << 20, BENCH_MOST_SAMPLES = 400 };
+
+/* One call, as asked: its text with the values of one step of the sweep. */
+struct bench_call {
+    const char *text; /* as given, names replaced by their values */
+    int name_count;
+    struct asked_name names[BENCH_MOST_NAMES];
+    struct asked_call *asked; /* bound to the source; NULL: not yet */
+    double bytes;             /* that must move: `in` and `out` views once, `inout` twice */
+    double operations;        /* of --operations; 0: not asked */
+    double rate;              /* of them in a cycle of a multiprocessor, at most; 0: not known */
+    bool checked;             /* small enough for the interpreter */
+    /* what came of it */
+    const char *failed, *variant;
+    int sample_count;
+    double *samples;         /* nanoseconds */
+    double megahertz, watts; /* 0: not told */
+    double error; /* the largest difference to the interpreter's results, relative to 1 or the value; -1: none */
+};
+
+struct bench {
+    const struct options *options;
+    struct arena *arena;
+    const char *source, *folder; /* where the program is made */
+    const char *compiler;        /* of C */
+    bool on_gpu;
+    struct bench_call *calls;
+    int call_count;
+    /* what the program says of the device */
+    const char *device, *driver;
+    double copy; /* bytes a second, read and written ones counted */
+    double megahertz, processors;
+};
+
+/* The calls and sweeps NAME=LIST among the words of the command line: every call with every step of the names in it.
+ * False: said what is wrong. */
+bool bench_expand(struct bench *bench, int count, const char *const *words);
+/* Binds the calls to the module.  False: said. */
+bool bench_bind(struct bench *bench, struct compilation *compilation);
+/* The value of a formula over the call's extents: numbers, names, + - * / and brackets.  False: said what is wrong. */
+bool bench_evaluate(const struct bench *bench, const struct host_call *call, const char *formula, double *value);
+/* The C program. */
+void bench_put_program(struct buffer *out, const struct bench *bench, const char *header);
+/* Writes inputs for the checked calls, and keeps what the interpreter makes of them. */
+bool bench_prepare_checks(struct bench *bench);
+void bench_compare_checks(struct bench *bench);
+/* Makes the program of the object and runs it. */
+enum exit_code bench_run(struct bench *bench, const char *stem);
+
+double bench_median(const struct bench_call *call);
+double bench_quantile(const struct bench_call *call, double part);
+/* By how much the median is longer than the other's, as a factor, and between what it lies with 95 % of certainty (the
+ * bootstrap: B. Efron, 1979, on medians). */
+struct bench_ratio {
+    double ratio, low, high;
+};
+struct bench_ratio bench_compare(const struct bench_call *now, const struct bench_call *before);
+/* The least time that copies and tensor cores allow, nanoseconds; 0: not known. */
+double bench_bound(const struct bench *bench, const struct bench_call *call);
+
+void bench_put_table(struct buffer *out, const struct bench *bench);
+void bench_put_json(struct buffer *out, const struct bench *bench);
+/* The results in a file of bench_put_json.  False: said. */
+bool bench_read_json(const struct options *options, const char *path, struct bench *bench);
+/* How each call stands to the one of the same text there; false: one is slower. */
+bool bench_put_changes(struct buffer *out, const struct bench *bench, const struct bench *before);
+void bench_put_plot(struct buffer *out, const struct bench *bench);
+#endif

@@ -1,0 +1,182 @@
+/* The C program of `tilecc bench`: a function a call, the memory that each passes, and measure.h, which does the rest.
+ *
+ *     static int call_0(struct CUstream_st *stream, void *const *memory)
+ *     {
+ *         const struct tile_f16_2 x = {memory[0], {16384, 4096}, {4096, 1}};
+ *         const struct tile_f16_2 y = {memory[1], {16384, 4096}, {4096, 1}};
+ *         return softmax_f16(stream, &x, &y);
+ *     }
+ *
+ * Names of C are numbers here, so that none of a kernel's can clash with them. */
+#include "driver/bench/bench.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Of views, integers and floats, as the header has them. */
+static const char *element_name(const struct kernel_parameter *p)
+{
+    return p->nibbles ? "u8" : ir_element_info[p->element].text;
+}
+
+static void put_view(struct buffer *out, const struct bench_call *call, int index, int memory)
+{
+    const struct kernel_parameter *p = &call->asked->entry->parameters.data[index];
+    const struct host_argument *a = &call->asked->arguments[index];
+    buffer_printf(out, "    const struct tile_%s_%d p%d = {memory[%d]", element_name(p), p->rank, index, memory);
+    for (int list = 0; p->rank && list < 2; list++)
+        for (int d = 0; d < p->rank; d++)
+            buffer_printf(out, "%s%lld%s", d ? ", " : ", {", (long long)(list ? a->stride : a->extent)[d],
+                          d == p->rank - 1 ? "}" : "");
+    buffer_puts(out, "};\n");
+}
+
+static void put_number(struct buffer *out, enum ir_element element, uint64_t bits)
+{
+    if (ir_is_float(element)) { /* the small ones are floats in C */
+        double value = ir_bits_to_double(element, bits);
+        if (isnan(value))
+            buffer_puts(out, "NAN");
+        else if (isinf(value))
+            buffer_puts(out, value < 0 ? "-INFINITY" : "INFINITY");
+        else
+            buffer_printf(out, "%a%s", value, element == IR_F64 ? "" : "f");
+    } else if (ir_is_signed(element) && element != IR_I64)
+        buffer_printf(out, "%lld", (long long)ir_bits_to_int(element, bits));
+    else /* also of the least i64, which C cannot write */
+        buffer_printf(out, "%s0x%llxu", element == IR_I64 ? "(int64_t)" : "", (unsigned long long)bits);
+}
+
+static enum ir_element scalar_element(const struct kernel_parameter *p)
+{
+    return p->kind == KERNEL_SCALAR ? p->element : IR_I32;
+}
+
+/* The value of a scalar, enum or pointer; `memory`: of what it points to, -1: nothing. */
+static void put_value(struct buffer *out, const struct bench_call *call, int index, int memory)
+{
+    const struct kernel_parameter *p = &call->asked->entry->parameters.data[index];
+    if (p->kind == KERNEL_ENUM)
+        buffer_printf(out, "(enum %s)", p->enumeration->c_name);
+    if (p->kind != KERNEL_POINTER)
+        put_number(out, scalar_element(p), call->asked->arguments[index].bits);
+    else if (memory >= 0)
+        buffer_printf(out, "memory[%d]", memory);
+    else
+        buffer_puts(out, "NULL");
+}
+
+static void put_struct(struct buffer *out, const struct bench_call *call, int index, const int *memory)
+{
+    const struct kernel_entry *entry = call->asked->entry;
+    buffer_printf(out, "    const struct %s p%d = {", entry->parameters.data[index].structure->c_name, index);
+    for (int i = index + 1; i < entry->parameters.count; i++)
+        if (entry->parameters.data[i].member_of == index + 1) {
+            buffer_puts(out, entry->parameters.data[i].member ? ", " : "");
+            put_value(out, call, i, memory[i]);
+        }
+    buffer_puts(out, "};\n");
+}
+
+static void put_arguments(struct buffer *out, const struct bench_call *call, const int *memory)
+{
+    const struct kernel_entry *entry = call->asked->entry;
+    for (int i = 0; i < entry->parameters.count; i++) {
+        const struct kernel_parameter *p = &entry->parameters.data[i];
+        if (p->member_of)
+            continue;
+        buffer_puts(out, ", ");
+        if (p->kind == KERNEL_STRUCT || (p->kind == KERNEL_VIEW && memory[i] >= 0))
+            buffer_printf(out, "&p%d", i);
+        else if (p->kind == KERNEL_VIEW)
+            buffer_puts(out, "NULL");
+        else
+            put_value(out, call, i, memory[i]);
+    }
+}
+
+static void put_variables(struct buffer *out, const struct bench_call *call, const int *memory)
+{
+    const struct kernel_entry *entry = call->asked->entry;
+    for (int i = 0; i < entry->parameters.count; i++) {
+        const struct kernel_parameter *p = &entry->parameters.data[i];
+        if (p->member_of)
+            continue;
+        if (p->kind == KERNEL_VIEW && memory[i] >= 0)
+            put_view(out, call, i, memory[i]);
+        if (p->kind == KERNEL_STRUCT)
+            put_struct(out, call, i, memory);
+    }
+}
+
+static void put_function(struct buffer *out, const struct bench_call *call, int number, const int *memory, bool query)
+{
+    buffer_printf(out, "static int %s_%d(struct CUstream_st *stream, void *const *memory%s)\n{\n",
+                  query ? "query" : "call", number, query ? ", struct tile_kernel_info *info" : "");
+    put_variables(out, call, memory);
+    buffer_puts(out, "    (void)memory;\n");
+    buffer_printf(out, "    return %s%s(stream", call->asked->entry->symbol, query ? "_query" : "");
+    put_arguments(out, call, memory);
+    buffer_puts(out, query ? ", info);\n}\n" : ");\n}\n");
+}
+
+/* What memory holds while it is timed: what is only written, nothing. */
+static const char *fill_of(const struct kernel_parameter *p)
+{
+    if (p->direction == KERNEL_OUT)
+        return "MEASURE_NOTHING";
+    switch (p->element) {
+    case IR_F16: return "MEASURE_F16";
+    case IR_BF16: return "MEASURE_BF16";
+    case IR_F32: return "MEASURE_F32";
+    case IR_F64: return "MEASURE_F64";
+    case IR_BOOL: return "MEASURE_BOOL";
+    default: return ir_is_float(p->element) || p->nibbles ? "MEASURE_BYTES" : "MEASURE_SMALL";
+    }
+}
+
+static void put_memories(struct buffer *out, const struct bench_call *call, int number)
+{
+    buffer_printf(out, "static const struct measure_memory memories_%d[] = {\n", number);
+    for (int i = 0; i < call->asked->entry->parameters.count; i++) {
+        const struct kernel_parameter *p = &call->asked->entry->parameters.data[i];
+        int width = ir_element_info[p->element].bits / 8;
+        if (call->asked->holds[i])
+            buffer_printf(out, "    {%lld, %d, %s, %d, %d},\n", (long long)asked_elements(call->asked, i) * width,
+                          width, fill_of(p), p->direction != KERNEL_OUT, p->direction != KERNEL_IN);
+    }
+    buffer_puts(out, "    {0, 1, MEASURE_NOTHING, 0, 0}};\n");
+}
+
+/* Which memory each parameter has, -1: none. */
+static int number_memories(const struct bench_call *call, int *memory)
+{
+    int count = 0;
+    for (int i = 0; i < call->asked->entry->parameters.count; i++)
+        memory[i] = call->asked->holds[i] ? count++ : -1;
+    return count;
+}
+
+void bench_put_program(struct buffer *out, const struct bench *bench, const char *header)
+{
+    struct buffer list = {0};
+    buffer_printf(out,
+                  "/* Made by tilecc bench: calls of kernels, which measure.h times. */\n#include \"%s\"\n"
+                  "#include \"measure.h\"\n",
+                  header);
+    for (int i = 0; i < bench->call_count; i++) {
+        int memory[ASKED_MOST_PARAMETERS], count = number_memories(&bench->calls[i], memory);
+        buffer_putc(out, '\n');
+        put_function(out, &bench->calls[i], i, memory, false);
+        put_function(out, &bench->calls[i], i, memory, true);
+        put_memories(out, &bench->calls[i], i);
+        buffer_printf(&list, "    {call_%d, query_%d, %d, %d, memories_%d},\n", i, i, count, bench->calls[i].checked,
+                      i);
+    }
+    buffer_printf(
+        out,
+        "\nstatic const struct measure_call calls[] = {\n%s};\n\n"
+        "int main(int count, char **arguments)\n{\n    return measure_main(calls, %d, count, arguments);\n}\n",
+        list.data, bench->call_count);
+    buffer_free(&list);
+}

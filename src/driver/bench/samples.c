@@ -1,0 +1,62 @@
+/* Numbers from samples: what is typical, how far they spread, whether two runs differ. */
+#include "driver/bench/bench.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int compare_numbers(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double quantile(double *sorted, int count, double part)
+{
+    double at = part * (count - 1);
+    int low = (int)at, high = low + 1 < count ? low + 1 : low;
+    return sorted[low] + (sorted[high] - sorted[low]) * (at - low);
+}
+
+double bench_quantile(const struct bench_call *call, double part)
+{
+    double sorted[BENCH_MOST_SAMPLES];
+    memcpy(sorted, call->samples, sizeof *sorted * (size_t)call->sample_count);
+    qsort(sorted, (size_t)call->sample_count, sizeof *sorted, compare_numbers);
+    return quantile(sorted, call->sample_count, part);
+}
+
+double bench_median(const struct bench_call *call) { return bench_quantile(call, 0.5); }
+
+enum { RESAMPLINGS = 1000 };
+
+/* The median of as many samples drawn from them, each time anew. */
+static double resampled_median(const struct bench_call *call, uint64_t *state)
+{
+    double drawn[BENCH_MOST_SAMPLES];
+    for (int i = 0; i < call->sample_count; i++) {
+        *state = *state * 6364136223846793005u + 1442695040888963407u;
+        drawn[i] = call->samples[(*state >> 33) % (uint64_t)call->sample_count];
+    }
+    qsort(drawn, (size_t)call->sample_count, sizeof *drawn, compare_numbers);
+    return quantile(drawn, call->sample_count, 0.5);
+}
+
+struct bench_ratio bench_compare(const struct bench_call *now, const struct bench_call *before)
+{
+    double ratios[RESAMPLINGS];
+    uint64_t state = 1; /* the same result from the same samples */
+    for (int i = 0; i < RESAMPLINGS; i++)
+        ratios[i] = resampled_median(now, &state) / resampled_median(before, &state);
+    qsort(ratios, RESAMPLINGS, sizeof *ratios, compare_numbers);
+    return (struct bench_ratio){bench_median(now) / bench_median(before), quantile(ratios, RESAMPLINGS, 0.025),
+                                quantile(ratios, RESAMPLINGS, 0.975)};
+}
+
+double bench_bound(const struct bench *bench, const struct bench_call *call)
+{
+    double moving = bench->copy > 0 ? call->bytes / bench->copy * 1e9 : 0;
+    double rate = call->rate * bench->processors * bench->megahertz * 1e6;
+    double computing = call->operations > 0 && rate > 0 ? call->operations / rate * 1e9 : 0;
+    return fmax(moving, computing);
+}
