@@ -93,6 +93,11 @@ static struct value real_to_element(struct elaborator *e, struct value v, enum i
         return value_error(v.at);
     }
     double number = v.real.number;
+    if (element == IR_F64 && v.alone) {
+        struct diagnostic *d = front_report(e, DIAGNOSTIC_W1015, v.at,
+                                            "this was rounded to f32, and has no more of its digits as f64");
+        front_note(e, d, v.at, "a number alone is f32: where it is named, write `f64(...)`");
+    }
     if (element == IR_F32 && v.real.text && v.element == IR_ELEMENT_COUNT) {
         float rounded = strtof(v.real.text, NULL); /* from the digits: no double rounding */
         number = number < 0 ? -fabs((double)rounded) : fabs((double)rounded);
@@ -294,7 +299,7 @@ struct value constant_binary(struct elaborator *e, enum ast_operator operation, 
     bool numbers = (a.kind == VALUE_INTEGER || a.kind == VALUE_REAL) &&
                    (b.kind == VALUE_INTEGER || b.kind == VALUE_REAL);
     if (numbers) {
-        bool tuned = a.tuned || b.tuned;
+        bool tuned = a.tuned || b.tuned, alone = a.alone || b.alone;
         bool shift = (operation == OPERATOR_SHIFT_LEFT || operation == OPERATOR_SHIFT_RIGHT) &&
                      a.kind == VALUE_INTEGER && b.kind == VALUE_INTEGER;
         shift = shift && !PLANTED(front_shift_in_type_of_distance);
@@ -303,6 +308,7 @@ struct value constant_binary(struct elaborator *e, enum ast_operator operation, 
         struct value result = a.kind == VALUE_INTEGER ? binary_integer(e, operation, a, b, at)
                                                       : binary_real(e, operation, a, b, at);
         result.tuned = tuned;
+        result.alone = alone && result.kind == VALUE_REAL;
         return result;
     }
     if (equality && a.kind == b.kind) {

@@ -145,6 +145,7 @@ struct elaborator {
     const char *instance; /* label for notes, or NULL */
     const char *target;   /* that the function is for: "cpu", "sm_90a"; NULL: none */
     int muted, errors;    /* errors counts muted ones, too */
+    bool asks_shape;      /* what is elaborated is only asked for its type: functions of the source are not entered */
     bool in_map;          /* inside a region of map or reduce: no memory */
     int steps, depth;
     struct {

@@ -135,6 +135,7 @@ struct value {
     };
     enum ir_element element;               /* INTEGER, REAL: its type, or IR_ELEMENT_COUNT while it adapts */
     bool tuned;                            /* INTEGER, REAL: made from a `tune` value; results may not depend on it */
+    bool alone;                            /* REAL: of f32 for want of another type, and rounded to it */
     const struct enumeration *enumeration; /* ENUMERATOR; RUN and HOST of an enum */
     const struct structure *structure;     /* TUPLE: the values of its members */
     const struct origin *origin;           /* RUN tiles, may be NULL */

@@ -782,6 +782,10 @@ struct value call_with_values(struct elaborator *e, struct global *function, int
                               struct location at)
 {
     bool tiles = false;
+    if (e->asks_shape) {
+        e->errors++;
+        return value_error(at);
+    }
     for (int i = 0; i < count; i++) {
         if (value_is_error(arguments[i]))
             return value_error(at);

@@ -210,6 +210,31 @@ void control_jump(struct elaborator *e, const struct ast_statement *statement)
 
 /* ---- c ? a : b, and, or ---- */
 
+/* What a condition known when compiling leaves of `c ? a : b`, `a and b` and `a or b` has the shape and the type of a tile on
+ * the side that is not computed all the same, where that side means something:
+ *     (CAUSAL and below)[:, 0]        a tile of false where CAUSAL is
+ * What is wrong with that side is not told, as of an `if` that is not taken; nor are functions entered, which may only end by
+ * the condition. */
+static struct value shaped_like(struct elaborator *e, struct value taken, const struct ast_expression *other)
+{
+    if (!e->function || e->asks_shape || value_is_error(taken) || value_is_tile(taken))
+        return taken;
+    int errors = e->errors;
+    struct ir_block *saved;
+    struct ir_value *run = NULL;
+    e->muted++;
+    e->asks_shape = true;
+    region_begin(e, &saved);
+    struct value side = condition_value(e, other);
+    region_end(e, saved);
+    e->asks_shape = false;
+    if (e->errors == errors && value_is_tile(side))
+        run = convert_to_type(e, taken, side.run->type, true, "the value");
+    e->muted--;
+    e->errors = errors;
+    return run ? value_run(run, taken.at) : taken;
+}
+
 struct value control_conditional(struct elaborator *e, const struct ast_expression *expression)
 {
     struct value condition = elaborate_choice_condition(e, expression);
@@ -219,7 +244,8 @@ struct value control_conditional(struct elaborator *e, const struct ast_expressi
         return value_error(expression->at);
     }
     if (condition.kind == VALUE_BOOL)
-        return elaborate_value(e, condition.truth ? expression->left : expression->right);
+        return shaped_like(e, elaborate_value(e, condition.truth ? expression->left : expression->right),
+                           condition.truth ? expression->right : expression->left);
     struct ir_block *saved;
     struct ir_block *in_a = region_begin(e, &saved);
     const struct kernel_expression *guard = host_guard_enter(e, condition, true);
@@ -246,7 +272,7 @@ struct value control_logical(struct elaborator *e, const struct ast_expression *
     bool absorbing = expression->operation == OPERATOR_OR;
     struct value left = condition_value(e, expression->left);
     if (left.kind == VALUE_BOOL && left.truth == absorbing)
-        return left;
+        return shaped_like(e, left, expression->right);
     struct ir_block *saved;
     struct ir_block *in_right = region_begin(e, &saved);
     const struct kernel_expression *guard = host_guard_enter(e, left, !absorbing);

@@ -14,8 +14,11 @@ static struct value settle(struct elaborator *e, struct value v)
         return value_error(v.at);
     }
     v = value_read(e, v);
-    if (v.kind == VALUE_REAL && v.element == IR_ELEMENT_COUNT)
-        return constant_to_element(e, v, IR_F32, false);
+    if (v.kind == VALUE_REAL && v.element == IR_ELEMENT_COUNT) {
+        struct value settled = constant_to_element(e, v, IR_F32, false);
+        settled.alone = settled.kind == VALUE_REAL && settled.real.number != v.real.number;
+        return settled;
+    }
     return v;
 }
 
