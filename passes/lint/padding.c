@@ -407,6 +407,14 @@ static void find(struct padding_walk *w, const struct ir_operation *op, uint64_t
         vector_push(w->lint->arena, &w->findings, ((struct padding_finding){op, pads, outside}));
 }
 
+static bool has_branches(const struct ir_block *block)
+{
+    for (const struct ir_operation *op = block->first; op; op = op->next)
+        if (op->region_count)
+            return true;
+    return false;
+}
+
 /* What any number of such elements come to by the operation's function; false: there is more in it than scalars. */
 static bool combine_outside(struct padding_walk *w, const struct ir_operation *op, int n, int axis, struct known *all)
 {
@@ -467,7 +475,7 @@ static bool region_keeps_inside(struct padding_walk *w, const struct ir_operatio
 {
     struct known arguments[2 * IR_MAX_RANK] = {0}, results[IR_MAX_RANK];
     bool copies = true;
-    if (n > IR_MAX_RANK)
+    if (n > IR_MAX_RANK || has_branches(op->regions[0]))
         return true;
     struct known *within = arguments + (outside_first ? n : 0), *outside = arguments + (outside_first ? 0 : n);
     if (!combine_outside(w, op, n, axis, outside))

@@ -335,6 +335,23 @@ struct known known_compute(const struct ir_operation *op, const struct known *op
     }
 }
 
+/* The branch that the condition chooses, or both joined. */
+static bool compute_if(struct known *of, const struct ir_operation *op)
+{
+    struct known condition = of[op->operands[0]->id], results[2][IR_MAX_RANK];
+    bool never = known_is(condition, 0), always = known_is(condition, 1);
+    if (op->result_count > IR_MAX_RANK)
+        return false;
+    for (int r = 0; r < 2; r++)
+        if (!(r ? always : never) && !known_compute_region(of, op->regions[r], NULL, results[r]))
+            return false;
+    for (int i = 0; i < op->result_count; i++)
+        of[op->results[i]->id] = never    ? results[1][i]
+                                 : always ? results[0][i]
+                                          : known_join(results[0][i], results[1][i]);
+    return true;
+}
+
 bool known_compute_region(struct known *of, const struct ir_block *body, const struct known *arguments,
                           struct known *results)
 {
@@ -346,6 +363,11 @@ bool known_compute_region(struct known *of, const struct ir_block *body, const s
             for (int i = 0; i < op->operand_count; i++)
                 results[i] = of[op->operands[i]->id];
             return true;
+        }
+        if (op->opcode == OP_IF) {
+            if (!compute_if(of, op))
+                return false;
+            continue;
         }
         if (op->region_count || op->operand_count > 3 || op->result_count != 1)
             return false;

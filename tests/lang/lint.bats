@@ -2,7 +2,11 @@
 # Mistakes that are legal: each wrong program is warned of by the name beside it, at its second line; no right one is.
 
 # A kernel around a body: NAME~head~body; the body stands on the second line.
-write() { printf 'kernel k%s {\n%s\n}\n' "$1" "$2" >k.tile; }
+write() { { printf 'kernel k%s {\n%s\n}\n' "$1" "$2"; functions; } >k.tile; }
+functions() {
+    echo 'fn sign_of(x: i32) -> i32 { if (x > 0) return 1; if (x < 0) return -1; return 0; }'
+    echo 'fn step_of(x: i32) -> i32 { if (x >= 0) return 1; return -1; }'
+}
 
 # The wrong ones are warned of on line 2, under this name; the right ones not at all.
 judge() { # function that lists programs, and their least number
@@ -131,6 +135,8 @@ right~$S~ y[m, 0 +: 64] = flip(cummax(flip(load(x[m, 0 +: 64], other = -inf))));
 right~$S~ y[m, N - 64 +: 64] = flip(x[m, 0 +: 64]);
 right~$S~ y[m, 0 +: 64] = flip(cumsum(flip(x[m, 0 +: 64])));
 right~$R~ let c = iota(64); y[m] = max(where(c >= 64 - N, flip(x[m, 0 +: 64]), -inf));
+right~$I~ y[m] = sum(sign_of(x[m, 0 +: 64]));
+padding~$I~ y[m] = sum(step_of(x[m, 0 +: 64]));
 right~$R~ let s, t = flip(cumsum(flip(x[m, 0 +: 64]))), cumsum(x[m, 0 +: 64], reverse = true); y[m] = all(s - t < 1.0) ? 1.0 : 0.0;
 padding~$R~ y[m] = sum(x[m, 0 +: 64] / x[0, 0 +: 64]);
 right~$R~ let v = x[m, 0 +: 64]; y[m] = sum(v / sum(v));
@@ -172,7 +178,7 @@ right~$T2~ if (m > 0 and m + 1 < M) y[m, n*64 +: 64] = max(x[m - 1, n*64 +: 64],
 END
 }
 
-@test "reductions over what lies outside of a view: padding" { judge padding 150; }
+@test "reductions over what lies outside of a view: padding" { judge padding 140; }
 
 V='(x: in f32[N], y: out f32[N])'
 T='(x: in f32[M, N], y: out f32[M, N])'

@@ -85,3 +85,7 @@ names() { awk -v kind="$1" '$1 == kind { print $2 }' "$WORK/list"; }
     echo "$count programs, $skipped have numbers that no f64 holds"
     [ $bad = 0 ] && [ $count -ge 150 ] && [ $((skipped * 20)) -le $count ]
 }
+
+@test "each feature of the language has five programs that use it" {
+    python3 "$SRCDIR/tests/lang/features.py" "$SRCDIR/tests/lang/run" 5
+}

@@ -210,7 +210,7 @@ static void make_scratch(struct body *b)
             .kind = IR_VIEW, .element = scratch->element, .rank = scratch->rank, .writable = true, .readable = true};
         int64_t stride = 1;
         for (int d = scratch->rank - 1; d >= 0; d--) {
-            bool known = extent[d]->op == KERNEL_HOST_CONSTANT;
+            bool known = extent[d] && extent[d]->op == KERNEL_HOST_CONSTANT;
             type.extent[d] = known ? extent[d]->number : IR_DYNAMIC;
             type.stride[d] = stride;
             if (stride != IR_DYNAMIC)
