@@ -433,6 +433,20 @@ static void write_schedule(struct writer *w)
         buffer_printf(w->out, " on(cpu, B = %d)", chosen[i]);
 }
 
+/* All that is known at the end shows. */
+static void show_all(struct writer *w, enum ir_element out)
+{
+    int last = w->count;
+    line(w);
+    buffer_printf(w->out, "var all = %s[B](0);", text_of(out));
+    for (int i = 0; i < last; i++) {
+        line(w);
+        buffer_printf(w->out, "all = all * %s[B](3) + %s(%s);", text_of(out), text_of(out), w->variables[i].name);
+    }
+    struct variable *v = declare(w, out, TILE, true);
+    snprintf(v->name, sizeof v->name, "all");
+}
+
 static void write_kernel(struct writer *w, int number)
 {
     enum ir_element out = any_number(w);
@@ -476,17 +490,8 @@ static void write_kernel(struct writer *w, int number)
         else
             let(w);
     }
-    if (!ir_is_float(out)) { /* all that is known at the end shows */
-        int last = w->count;
-        line(w);
-        buffer_printf(w->out, "var all = %s[B](0);", text_of(out));
-        for (int i = 0; i < last; i++) {
-            line(w);
-            buffer_printf(w->out, "all = all * %s[B](3) + %s(%s);", text_of(out), text_of(out), w->variables[i].name);
-        }
-        struct variable *v = declare(w, out, TILE, true);
-        snprintf(v->name, sizeof v->name, "all");
-    }
+    if (!ir_is_float(out))
+        show_all(w, out);
     line(w);
     buffer_printf(w->out, "y[%sb*B +: B] = ", w->row ? "r, " : "");
     if (!ir_is_float(out))
@@ -497,6 +502,88 @@ static void write_kernel(struct writer *w, int number)
         expression(w, out, TILE, 0);
         buffer_puts(w->out, ";");
     }
+    w->indent = 0;
+    buffer_puts(w->out, "\n}\n\n");
+}
+
+/* The struct of a kernel: its members stand among the scalars. */
+static void declare_members(struct writer *w, const enum ir_element *member, int members)
+{
+    for (int i = 0; i < members; i++) {
+        struct variable *v = declare(w, member[i], SCALAR, false);
+        snprintf(v->name, sizeof v->name, "p.m%d", i);
+    }
+}
+
+/* What is stored into halves of bytes: all of a tile, a part of it that starts at an odd place, or one. */
+static void store_halves(struct writer *w, enum ir_element element)
+{
+    static const char *const places[] = {"h[b*B +: B] = ", "h[b*B + 1 +: 4] = ", "h[b*B + 3] = "};
+    int which = random_below(&w->random, 3);
+    line(w);
+    buffer_printf(w->out, "%s%s%s", places[which], text_of(element), which == 0 ? "(" : which == 1 ? "[4](" : "(");
+    if (which == 0)
+        expression(w, element, TILE, 1);
+    else
+        expression(w, element, SCALAR, 1);
+    buffer_puts(w->out, ");");
+}
+
+/* A kernel that takes a struct, reads and writes elements of 4 bits, and keeps tiles in scratch, each instance its own. */
+static void write_packed(struct writer *w, int number)
+{
+    static const char *const turns[] = {"iota(B) ^ 1", "iota(B) | 3", "iota(B) / 2 * 2", "iota(B) - 8"};
+    bool is_signed = random_chance(&w->random, 50);
+    enum ir_element half = is_signed ? IR_I8 : IR_U8, other = is_signed ? IR_U8 : IR_I8, kept = any_number(w),
+                    out = any_number(w), member[3];
+    if (ir_is_float(out))
+        out = IR_I32;
+    int members = random_between(&w->random, 1, 3);
+    w->count = w->view_count = 0;
+    w->row = false;
+    buffer_printf(w->out, "struct settings%d { ", number);
+    for (int i = 0; i < members; i++) {
+        member[i] = random_chance(&w->random, 20) ? IR_BOOL : any_number(w);
+        buffer_printf(w->out, "m%d: %s; ", i, text_of(member[i]));
+    }
+    buffer_printf(w->out,
+                  "}\nkernel q%d(p: settings%d, w: in%s %s[2 * H], h: inout %s[2 * H], y: out %s[2 * H])\n"
+                  "    grid(b: cdiv(2 * H, B))\n    scratch(kept: %s[cdiv(2 * H, B), B] = %d)",
+                  number, number, random_chance(&w->random, 20) ? "?" : "", is_signed ? "u4" : "i4",
+                  is_signed ? "i4" : "u4", text_of(out), text_of(kept), random_below(&w->random, 4));
+    write_schedule(w);
+    buffer_puts(w->out, "\n{");
+    w->indent = 1;
+    declare_members(w, member, members);
+    struct variable *read = declare(w, other, TILE, false);
+    line(w);
+    buffer_printf(w->out, "let %s = w[b*B%s +: B];", read->name, random_chance(&w->random, 50) ? "" : " + 1");
+    struct variable *before = declare(w, half, TILE, false);
+    line(w);
+    buffer_printf(w->out, "let %s = h[b*B +: B];", before->name);
+    for (int i = random_between(&w->random, 1, 5); i > 0; i--) {
+        if (random_chance(&w->random, 35))
+            store_halves(w, half);
+        else if (random_chance(&w->random, 30))
+            branch(w);
+        else
+            let(w);
+    }
+    if (random_chance(&w->random, 75)) { /* else it is filled */
+        line(w);
+        buffer_puts(w->out, "kept[b, 0 +: B] = ");
+        expression(w, kept, TILE, 0);
+        buffer_puts(w->out, ";");
+    }
+    struct variable *back = declare(w, kept, TILE, false);
+    line(w);
+    buffer_printf(w->out, "let %s = kept[b, %s];", back->name, turns[random_below(&w->random, 4)]);
+    store_halves(w, half);
+    show_all(w, out);
+    line(w);
+    buffer_puts(w->out, "y[b*B +: B] = all + ");
+    expression(w, out, TILE, 0);
+    buffer_puts(w->out, ";");
     w->indent = 0;
     buffer_puts(w->out, "\n}\n\n");
 }
@@ -601,4 +688,6 @@ void fuzz_generate_text(struct buffer *out, uint64_t seed)
         write_product(&w, 0);
     if (random_chance(&w.random, 20))
         write_rows(&w, 0);
+    if (random_chance(&w.random, 40))
+        write_packed(&w, 0);
 }
