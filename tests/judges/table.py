@@ -3,7 +3,8 @@
 
 results/NAME-kernelbench.json holds {"device", "driver", "commit", "pytorch", "kernelbench", "ours": [...], "peers": [...]}: lines of
 judge --json and of kernelbench/peers.py --json; results/NAME-npbench.json is what npbench/measure writes, and causes.json in the
-folders of both says of a program why it is slower than its peer, or why there is none; results/NAME-core.json has the lines of judge --brief --json."""
+folders of both says of a program why it is slower than its peer, or why there is none; results/NAME-core.json has the lines of judge --brief --json.
+results/NAME-kernelbench2.json and 3 of a GPU hold lines of peers.py --double --json, those of a processor what each was at first."""
 import json, math, re
 from pathlib import Path
 
@@ -26,6 +27,10 @@ def summary(ratios):
     return f'{len(ratios)} timed: geometric mean {mean:.2f}, {sum(r >= 1 for r in ratios)} at or above it, least {min(ratios):.2f}'
 
 
+def with_commit(row):
+    return row['status'] + (f", {row['commit']}" if 'commit' in row else '')
+
+
 def kernelbench():
     name, run = newest('kernelbench')
     peers = {row['name']: row for row in run['peers']}
@@ -41,7 +46,7 @@ def kernelbench():
         right += row['status'] == 'right'
         if ratio:
             ratios.append(ratio)
-        cells = [row['name'], row['status'], f"{row['us'] / 1e3:.3f}" if row['us'] else '', f'{eager / 1e3:.3f}' if eager else '',
+        cells = [row['name'], with_commit(row), f"{row['us'] / 1e3:.3f}" if row['us'] else '', f'{eager / 1e3:.3f}' if eager else '',
                  f'{compiled / 1e3:.3f}' if compiled else '', f'{ratio:.2f}' if ratio else '', str(source_bytes(row['name'])),
                  causes.get(row['name'], '')]
         lines.append('| ' + ' | '.join(cells) + ' |')
@@ -53,7 +58,10 @@ def kernelbench():
     called = [row['compiled_us'] / row['ours_us'] for row in run['peers'] if row.get('compiled_us') and row.get('ours_us')]
     if called:
         same = sum(bool(row['right']) for row in run['peers'])
+        earlier = sum('commit' in row for row in run['peers'])
         print(f"Called from Python as the references are: {same} of {len(run['peers'])} give what PyTorch gives; {summary(called)}.\n")
+        if earlier:
+            print(f"Rows with a commit are of an earlier run, as are {earlier} of those called from Python.\n")
     print('| operator | ours | ms | eager | torch.compile | ratio | bytes of source | cause |\n|---|---|---|---|---|---|---|---|')
     print('\n'.join(lines))
 
@@ -85,19 +93,37 @@ def npbench():
         print(f'| {program} | not there | | | | | {causes[program]} |')
 
 
+def whole(suite):
+    """The newest run at the suite's sizes on a GPU: its file, what ran it, and its rows by name."""
+    files = sorted((HERE / 'results').glob(f'*-h200*-{suite}.json'))
+    run = json.loads(files[-1].read_text()) if files else {'ours': []}
+    return run, {row['name']: row for row in run['ours']}
+
+
+def milliseconds(row, key):
+    return f'{row[key] / 1e3:.2f}' if key in row else ''
+
+
 def ported(suite, title):
     """Of a level that is ported in part: what each was when its port first ran ("first": right, or whose mistake), and is."""
     name, run = newest(suite)
+    gpu, rows = whole(suite)
     first = sum(row['first'] == 'right' for row in run['ours'])
     right = sum(row['status'] == 'right' for row in run['ours'])
     print(f'\n# {title}\n')
     print(f"{run['device']}, small and odd sizes, commit {run['commit']}, KernelBench {run['kernelbench']}; {name}. "
           f"{first} of {len(run['ours'])} right when they first ran, {right} now.\n")
-    print('| operator | first | now | bytes of source |\n|---|---|---|---|')
+    if rows:
+        print(f"{gpu['device']}, driver {gpu['driver']}, the suite's sizes, commit {gpu['commit']}, PyTorch {gpu['pytorch']}: "
+              f"{sum(row['right'] for row in rows.values())} of {len(rows)} right by f64.\n")
+    print('| operator | first | now | at the suite\'s sizes | elements | ms | eager | bytes of source |\n|---|---|---|---|---|---|---|---|')
     for row in run['ours']:
         number = row['name'].split('_')[0]
         size = sum(f.stat().st_size for f in (HERE / suite).glob(f'*/{number}_*.tile')) or 'shared'
-        print(f"| {row['name']} | {row['first']} | {row['status']} | {size} |")
+        full = rows.get(row['name'])
+        cells = ['right' if full['right'] else 'wrong', str(full['elements'])] if full else ['not run', '']
+        cells += [milliseconds(full or {}, key) for key in ('ours_us', 'eager_us')]
+        print(f"| {row['name']} | {row['first']} | {row['status']} | {' | '.join(cells)} | {size} |")
 
 
 def core():
