@@ -1,5 +1,5 @@
 /* Results that were computed before, by what they were computed from.  A key is a text that holds everything that the
- * value depends on; an entry is a file with the key, the value and a digest of both, so that what is found is what was
+ * value depends on; an entry is a file with the key, the value and a sum of both, so that what is found is what was
  * kept for exactly this key.  Whatever else lies there (cut short, changed, another user's) is as if it were not there.
  *
  * Several processes may use one folder at once, and be killed at any time: an entry is written under a name of its own

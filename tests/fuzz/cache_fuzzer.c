@@ -1,6 +1,6 @@
 /* Any bytes as a file of the cache: the reader must find nothing, or what was kept for the key, and read nothing outside.
  * What it accepts is, byte for byte, what it would write, and it refuses that with a byte more or less.  Since no change
- * by chance gets past the digest, the bytes are also tried with the digest that they should have.  Not part of make
+ * by chance gets past the sum, the bytes are also tried with the sum that they should have.  Not part of make
  * check; `make fuzz` builds it with a clang that has libFuzzer and runs it (tests/fuzz/long-run). */
 #include "base/cache.c"
 
@@ -50,7 +50,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     memcpy(mended, data, size);
     memcpy(&head, data, sizeof head);
     if (head.key_size <= size - sizeof head && head.value_size <= size - sizeof head - head.key_size) {
-        make_digest(&head, mended + sizeof head, mended + sizeof head + head.key_size);
+        make_sum(&head, mended + sizeof head, mended + sizeof head + head.key_size);
         memcpy(mended, &head, sizeof head);
         try_bytes(mended, size);
     }
