@@ -2,11 +2,12 @@
 #
 #   find_package(tilecc REQUIRED)
 #   tile_add_library(kernels gemm.tile softmax.tile [ARCHITECTURES 80 90a] [PREFIX name_] [NO_CPU]
-#     [CXX] [CXX_NAMESPACE name] [PYTHON] [OPTIONS -O3 ...])
+#     [CXX] [CXX_NAMESPACE name] [SHARED_HEADER tile_common.h] [PYTHON] [OPTIONS -O3 ...])
 #   target_link_libraries(app PRIVATE kernels)
 #
 # makes a static library of the kernels; who links it finds the headers (gemm.h, softmax.h) and the run time.  CXX makes
-# headers of C++17, too (gemm.hpp), with their kernels in namespace tile or CXX_NAMESPACE.  PYTHON makes
+# headers of C++17, too (gemm.hpp), with their kernels in namespace tile or CXX_NAMESPACE; headers include what
+# they share from SHARED_HEADER.  PYTHON makes
 # Python modules, too (gemm.py with libgemm.so), in the folder that the target's property TILE_PYTHON names.  Without
 # ARCHITECTURES the variable CMAKE_CUDA_ARCHITECTURES counts, and without that, or where it is OFF, the defaults of
 # tilecc.  80 and 80-real are machine code, 80-virtual is PTX, native is the GPUs of this machine, all is what tilecc has.
@@ -133,7 +134,7 @@ function(_tilecc_architectures result no_cpu)
 endfunction()
 
 function(tile_add_library name)
-  cmake_parse_arguments(PARSE_ARGV 1 tile "NO_CPU;CXX;PYTHON" "PREFIX;CXX_NAMESPACE" "ARCHITECTURES;OPTIONS")
+  cmake_parse_arguments(PARSE_ARGV 1 tile "NO_CPU;CXX;PYTHON" "PREFIX;CXX_NAMESPACE;SHARED_HEADER" "ARCHITECTURES;OPTIONS")
   if(NOT tile_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "tile_add_library(${name}): no .tile source is named")
   endif()
@@ -150,11 +151,14 @@ function(tile_add_library name)
     message(FATAL_ERROR "tile_add_library(${name}): tilecc makes code for x86_64 and aarch64, not for ${CMAKE_SYSTEM_PROCESSOR}")
   endif()
   list(APPEND options "--host-target=${host}")
-  set(cxx "")
+  set(faces "")
   if(tile_CXX_NAMESPACE)
-    set(cxx "-fc++=${tile_CXX_NAMESPACE}")
+    set(faces "-fc++=${tile_CXX_NAMESPACE}")
   elseif(tile_CXX)
-    set(cxx "-fc++")
+    set(faces "-fc++")
+  endif()
+  if(tile_SHARED_HEADER)
+    list(APPEND faces "--shared-header=${tile_SHARED_HEADER}")
   endif()
   set(folder "${CMAKE_CURRENT_BINARY_DIR}/${name}.tile")
   file(MAKE_DIRECTORY "${folder}")
@@ -170,7 +174,7 @@ function(tile_add_library name)
     get_filename_component(stem "${source}" NAME_WE)
     set(object "${folder}/${stem}.o")
     set(header "${folder}/${stem}.h")
-    if(cxx)
+    if(tile_CXX OR tile_CXX_NAMESPACE)
       list(APPEND header "${folder}/${stem}.hpp")
     endif()
     set(depends DEPENDS "${path}" tilecc::tilecc)
@@ -180,7 +184,7 @@ function(tile_add_library name)
     add_custom_command(
       OUTPUT "${object}"
       BYPRODUCTS ${header} # keeps its time where nothing in it changed
-      COMMAND tilecc::tilecc ${options} ${cxx} -MD -MF "${folder}/${stem}.d" -MQ "${object}" -o "${object}" "${path}"
+      COMMAND tilecc::tilecc ${options} ${faces} -MD -MF "${folder}/${stem}.d" -MQ "${object}" -o "${object}" "${path}"
       ${depends}
       COMMENT "Compiling tile kernels ${source}"
       VERBATIM)

@@ -265,9 +265,16 @@ static bool write_outputs(struct compilation *compilation)
             return false;
     for (int i = 0; i < compilation->output_names.count; i++) /* before the files are there: no memory is needed then */
         vector_push(compilation->options->arena, compilation->written, compilation->output_names.data[i]);
+    for (int i = 0; i < compilation->shared_names.count; i++) {
+        if (!spares_inputs(compilation, compilation->shared_names.data[i]))
+            return false;
+        vector_push(compilation->options->arena, compilation->shared, compilation->shared_names.data[i]);
+    }
     if (compilation->options->dry_run) {
         for (int i = 0; i < compilation->output_names.count; i++)
             fprintf(stderr, "tilecc: would write %s\n", compilation->output_names.data[i]);
+        for (int i = 0; i < compilation->shared_names.count; i++)
+            fprintf(stderr, "tilecc: would write %s\n", compilation->shared_names.data[i]);
         return true;
     }
     if (output_set_commit(compilation->outputs, &failed))
@@ -339,6 +346,7 @@ enum exit_code compile_file(const struct options *options, const char *path, str
     struct compilation compilation;
     set_up(&compilation, options, path);
     compilation.written = &run->written;
+    compilation.shared = &run->shared;
     compilation.target.failures = &run->failures;
     if (!read_source(&compilation, path))
         return compilation.code;

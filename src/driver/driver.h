@@ -27,6 +27,7 @@ struct written {
 /* What the files of one command have in common. */
 struct run {
     struct written written;
+    struct written shared; /* those that all sources have: --shared-header */
     struct tool_failures failures;
 };
 
@@ -48,7 +49,8 @@ struct compilation {
     struct asked_plans plans; /* what --plan asks for, and what became of it */
     struct output_set *outputs;
     VECTOR(const char *) output_names;     /* in the order of the depfile's targets */
-    struct written *written;               /* by the sources before this one */
+    VECTOR(const char *) shared_names;     /* of outputs that other sources have, too: no targets of the depfile */
+    struct written *written, *shared;      /* by the sources before this one */
     int64_t stage_time[STAGE_COUNT];       /* microseconds */
     int64_t processor_begin;               /* times_clock when this source's turn came */
     struct interpretation *interpretation; /* of --interpret with a call */

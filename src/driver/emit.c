@@ -272,16 +272,48 @@ static const char *last_part(const char *path)
     return slash ? slash + 1 : path;
 }
 
+/* The file that headers of several sources include.  It has the same bytes whatever the source, so that commands may write
+ * it at the same time, and is no target of the dependency file: it never changes because a source does. */
+static void add_shared(struct compilation *compilation, const char *header, const char *name,
+                       void (*print)(const char *version, struct buffer *out))
+{
+    const char *path = arena_printf(compilation->arena, "%.*s%s", (int)(last_part(header) - header), header, name);
+    const struct written *lists[] = {compilation->shared, compilation->written};
+    struct buffer text = {0};
+    for (int i = 0; i < lists[0]->count; i++)
+        if (strcmp(lists[0]->data[i], path) == 0)
+            return;
+    bool is_taken = false;
+    for (int i = 0; i < compilation->output_names.count; i++)
+        is_taken |= strcmp(compilation->output_names.data[i], path) == 0;
+    for (int i = 0; i < lists[1]->count; i++)
+        is_taken |= strcmp(lists[1]->data[i], path) == 0;
+    if (is_taken) {
+        driver_error(compilation->options, "two outputs have the name '%s'", path);
+        compilation->code = EXIT_USAGE;
+        return;
+    }
+    print(TILECC_VERSION, &text);
+    vector_push(compilation->arena, &compilation->shared_names, path);
+    output_set_add_settled(compilation->outputs, path, text.data, text.size);
+    buffer_free(&text);
+}
+
 static bool emit_header(struct compilation *compilation, const char *path)
 {
     struct buffer text = {0}, cxx = {0};
-    const char *space = compilation->options->cxx_namespace;
-    header_print(compilation->module, TILECC_VERSION, &text);
+    const char *space = compilation->options->cxx_namespace, *shared = compilation->options->shared_header;
+    const char *cxx_shared = shared ? arena_printf(compilation->arena, "%spp", shared) : NULL;
+    header_print(compilation->module, TILECC_VERSION, shared, &text);
     add_output(compilation, output_set_add_settled, path, text.data, text.size);
     if (space) {
-        cxx_print(compilation->module, TILECC_VERSION, last_part(path), space, &cxx);
+        cxx_print(compilation->module, TILECC_VERSION, last_part(path), cxx_shared, space, &cxx);
         add_output(compilation, output_set_add_settled, emit_name(compilation, ".hpp"), cxx.data, cxx.size);
     }
+    if (shared)
+        add_shared(compilation, path, shared, header_print_shared);
+    if (shared && space)
+        add_shared(compilation, path, cxx_shared, cxx_print_shared);
     buffer_free(&text);
     buffer_free(&cxx);
     return compilation->code == EXIT_OK;

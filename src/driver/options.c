@@ -394,6 +394,21 @@ static bool parse_cxx(struct options *options, const char *space)
     return cxx_is_namespace(space);
 }
 
+/* It stands in an #include, whose text C takes as it is. */
+static bool parse_shared_header(struct options *options, const char *name)
+{
+    size_t size = strlen(name);
+    bool good = size > 2 && strcmp(name + size - 2, ".h") == 0 && name[size - 3] != '/' && name[0] != '/' &&
+                !strpbrk(name, "\"\\\n?");
+    if (!good)
+        driver_error(
+            options,
+            "--shared-header: '%s' is no name of a header (.h) on a way from the folder of those that include it",
+            name);
+    options->shared_header = name;
+    return good;
+}
+
 static bool apply(struct options *o, enum option_id id, const char *value)
 {
     switch (id) {
@@ -428,6 +443,7 @@ static bool apply(struct options *o, enum option_id id, const char *value)
     case OPTION_VISIBILITY: return parse_visibility(o, value);
     case OPTION_COMPRESS_IMAGES: o->compress_images = true; return true;
     case OPTION_CXX: return parse_cxx(o, value ? value : "tile");
+    case OPTION_SHARED_HEADER: return parse_shared_header(o, value);
     case OPTION_OPTIMIZE: return parse_optimization(o, value);
     case OPTION_PASSES: o->passes = value; return true;
     case OPTION_PLAN: return plan_option_add(o, value);
@@ -538,6 +554,8 @@ static bool fits_together(const struct options *options)
     else if (options->emit == EMIT_PYTHON && options->output &&
              (strcmp(options->output, "-") == 0 || file_is_device(options->output)))
         driver_error(options, "--emit=python writes a library beside the module, so -o names a file");
+    else if (options->shared_header && !writes_header(options))
+        driver_error(options, "--shared-header goes beside a header, which this command does not write to a file");
     else if (options->cxx_namespace && !writes_header(options))
         driver_error(options, "-fc++ writes a header beside that of C, which this command does not write to a file");
     else if (options->output && sources > 1)

@@ -76,6 +76,7 @@ struct options {
     enum target_visibility visibility;
     bool compress_images;
     const char *cxx_namespace; /* -fc++, or NULL */
+    const char *shared_header; /* as headers include it: a way from their folder; or NULL */
     int optimization;
     const char *passes; /* NULL: the pipeline */
     struct asked_plans plans;

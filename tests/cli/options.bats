@@ -12,6 +12,7 @@ ASSEMBLY|-S|tilecc -arch=sm_80 --spec 'axpy[B=64]' OPT -o - k.tile
 EMIT|--emit=tir|tilecc -arch=cpu OPT k.tile; ls
 COMPRESS_IMAGES|--compress-images|tilecc -arch=sm_80 --spec axpy[B=64] OPT k.tile; ls -l k.o | cut -c 1-40
 VISIBILITY|-fvisibility=hidden|tilecc -arch=cpu OPT k.tile; readelf -sW k.o | grep axpy
+SHARED_HEADER|--shared-header=common.h|tilecc -arch=cpu --emit=header OPT k.tile; ls
 CXX|-fc++|tilecc -arch=cpu --emit=header OPT k.tile; ls
 EMIT_RUNTIME|--emit-runtime|tilecc OPT -o rt.o; ls
 SYNTAX_ONLY|-fsyntax-only|tilecc -arch=cpu OPT k.tile; ls

@@ -85,7 +85,8 @@ END
 cmake_minimum_required(VERSION 3.16)
 project(app C)
 find_package(tilecc REQUIRED)
-tile_add_library(kernels twice.tile ARCHITECTURES cpu PYTHON CXX_NAMESPACE doubled)
+tile_add_library(kernels twice.tile ARCHITECTURES cpu PYTHON CXX_NAMESPACE doubled
+    SHARED_HEADER tile_common.h)
 add_executable(app app.c)
 target_link_libraries(app PRIVATE kernels)
 END
@@ -102,6 +103,7 @@ END
         [ "$("$build/app")" = 2 ]
         [ "$(called 2)" = 2 ]
         grep -q 'namespace doubled {' "$build/kernels.tile/twice.hpp"
+        [ -e "$build/kernels.tile/tile_common.h" ]
         cmake --build "$build" >build.log 2>&1
         ! grep -qE 'Compiling tile|Python module' build.log || { echo "$generator: again"; cat build.log; return 1; }
         sleep 1

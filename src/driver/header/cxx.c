@@ -260,18 +260,31 @@ static void put_entry(struct buffer *out, const struct kernel_module *module, co
 
 /* ---- the whole -------------------------------------------------------------------------------------------------- */
 
-void cxx_print(const struct kernel_module *module, const char *version, const char *c_header, const char *space,
-               struct buffer *out)
+static const char system_headers[] =
+    "#include <cstddef>\n#include <cstdint>\n#include <iterator>\n#include <optional>\n"
+    "#include <type_traits>\n#include <utility>\n";
+
+void cxx_print_shared(const char *version, struct buffer *out)
+{
+    buffer_printf(out, "/* Made by tilecc %s: what its headers of C++ share; do not edit. */\n%s\n", version,
+                  system_headers);
+    header_put_shared(out, "cxx/support.hpp", "TILE_CXX_SHARED");
+}
+
+void cxx_print(const struct kernel_module *module, const char *version, const char *c_header, const char *shared,
+               const char *space, struct buffer *out)
 {
     struct buffer guard = {0};
     header_put_file_guard(&guard, module);
     header_put_origin(out, module, version);
-    buffer_printf(
-        out,
-        "#ifndef %sPP\n#define %sPP 1\n#include \"%s\"\n#include <cstddef>\n#include <cstdint>\n#include <iterator>\n"
-        "#include <optional>\n#include <type_traits>\n#include <utility>\n\n",
-        guard.data, guard.data, c_header);
-    header_put_shared(out, "cxx/support.hpp", "TILE_CXX_SHARED");
+    buffer_printf(out, "#ifndef %sPP\n#define %sPP 1\n#include \"%s\"\n%s", guard.data, guard.data, c_header,
+                  system_headers);
+    if (shared)
+        buffer_printf(out, "#include \"%s\"\n\n", shared);
+    else {
+        buffer_putc(out, '\n');
+        header_put_shared(out, "cxx/support.hpp", "TILE_CXX_SHARED");
+    }
     header_each_view(out, module, put_view);
     buffer_printf(out, "\nnamespace %s {\n\n", space);
     for (int i = 0; i < module->enums.count; i++)

@@ -4,8 +4,10 @@
 #include "base/base.h"
 #include "ir/kernel.h"
 
-/* c_header: what it includes, as C++ writes it.  space: the namespace of the kernels, such as "engine::kernels". */
-void cxx_print(const struct kernel_module *module, const char *version, const char *c_header, const char *space,
-               struct buffer *out);
+/* c_header: what it includes, as C++ writes it; shared: a file of cxx_print_shared() that it includes, too, or NULL: it repeats
+ * that.  space: the namespace of the kernels, such as "engine::kernels". */
+void cxx_print(const struct kernel_module *module, const char *version, const char *c_header, const char *shared,
+               const char *space, struct buffer *out);
+void cxx_print_shared(const char *version, struct buffer *out);
 bool cxx_is_namespace(const char *space);
 #endif

@@ -627,19 +627,37 @@ void header_put_file_guard(struct buffer *out, const struct kernel_module *modul
     buffer_printf(out, "_%08X_H", (unsigned)hash);
 }
 
-void header_print(const struct kernel_module *module, const char *version, struct buffer *out)
+static const char begin_c[] = "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n",
+                  end_c[] = "#ifdef __cplusplus\n}\n#endif\n";
+
+/* Each part has a guard of its own, so that headers with and without it fit together. */
+void header_print_shared(const char *version, struct buffer *out)
+{
+    buffer_printf(
+        out,
+        "/* Made by tilecc %s: what its headers share; do not edit. */\n#include <stddef.h>\n#include <stdint.h>\n\n%s",
+        version, begin_c);
+    header_put_shared(out, "tile_rt.h", "TILE_SHARED_DECLARATIONS");
+    header_put_shared(out, "tile_rt.h", "TILE_INLINE_FUNCTIONS");
+    header_put_shared(out, "tile_rt.h", "TILE_FLOAT_TYPES");
+    buffer_puts(out, end_c);
+}
+
+void header_print(const struct kernel_module *module, const char *version, const char *shared, struct buffer *out)
 {
     struct buffer guard = {0};
     header_put_file_guard(&guard, module);
     header_put_origin(out, module, version);
-    buffer_printf(out,
-                  "#ifndef %s\n#define %s 1\n#include <stddef.h>\n#include <stdint.h>\n\n"
-                  "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n",
-                  guard.data, guard.data);
-    header_put_shared(out, "tile_rt.h", "TILE_SHARED_DECLARATIONS");
-    header_put_shared(out, "tile_rt.h", "TILE_INLINE_FUNCTIONS");
-    if (uses_odd_floats(module))
-        header_put_shared(out, "tile_rt.h", "TILE_FLOAT_TYPES");
+    buffer_printf(out, "#ifndef %s\n#define %s 1\n#include <stddef.h>\n#include <stdint.h>\n", guard.data, guard.data);
+    if (shared)
+        buffer_printf(out, "#include \"%s\"\n", shared);
+    buffer_printf(out, "\n%s", begin_c);
+    if (!shared) {
+        header_put_shared(out, "tile_rt.h", "TILE_SHARED_DECLARATIONS");
+        header_put_shared(out, "tile_rt.h", "TILE_INLINE_FUNCTIONS");
+        if (uses_odd_floats(module))
+            header_put_shared(out, "tile_rt.h", "TILE_FLOAT_TYPES");
+    }
     for (int i = 0; i < module->enums.count; i++)
         put_enum(out, &module->enums.data[i]);
     for (int i = 0; i < module->structs.count; i++)
@@ -647,6 +665,6 @@ void header_print(const struct kernel_module *module, const char *version, struc
     header_each_view(out, module, put_view_kind);
     for (int i = 0; i < module->entries.count; i++)
         put_entry(out, &module->entries.data[i]);
-    buffer_printf(out, "#ifdef __cplusplus\n}\n#endif\n#endif /* %s */\n", guard.data);
+    buffer_printf(out, "%s#endif /* %s */\n", end_c, guard.data);
     buffer_free(&guard);
 }

@@ -4,9 +4,10 @@
 #include "base/base.h"
 #include "ir/kernel.h"
 
-/* Depends on nothing but the module and the compiler's version.  What all headers share is copied from
- * runtime-stub/tile_rt.h. */
-void header_print(const struct kernel_module *module, const char *version, struct buffer *out);
+/* Depends on nothing but the module, the compiler's version and shared.  What all headers share is copied from
+ * runtime-stub/tile_rt.h, or, where `shared` is not NULL, included by this name: a file of header_print_shared(). */
+void header_print(const struct kernel_module *module, const char *version, const char *shared, struct buffer *out);
+void header_print_shared(const char *version, struct buffer *out);
 
 /* ---- what headers and modules for other languages have in common with it ---- */
 
