@@ -15,6 +15,9 @@ family() {
 @test "losses" { family losses; }
 @test "norms" { family norms; }
 @test "products" { family products; }
+@test "quantised" { family quantised; }
+@test "by chance" { family random; }
+@test "mixtures of experts" { family routing; }
 @test "sequences" { family sequence; }
 
 @test "a layer of a transformer by the same source as on a GPU" {

@@ -11,9 +11,10 @@
 #include "base/base.h"
 
 enum { MOST_WORDS = 200, WORD = 32 };
-static const char *const folders[] = {"examples",       "tests/bench",         "tests/exec",
-                                      "tests/fuzz",     "tests/fuzz/findings", "tests/interp/programs",
-                                      "tests/lang/run", "tests/nvptx",         "tests/runtime"};
+static const char *const folders[] = {
+    "examples",       "examples/attention", "examples/losses", "examples/quantised",  "examples/sequence",
+    "tests/bench",    "tests/exec",         "tests/fuzz",      "tests/fuzz/findings", "tests/interp/programs",
+    "tests/lang/run", "tests/nvptx",        "tests/runtime"};
 static const char *const targets[] = {"sm_80,sm_90a --print-after=check_machine", "cpu --print-after=dce"};
 
 struct counts {
