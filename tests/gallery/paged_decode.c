@@ -1,7 +1,7 @@
 #include "paged_decode.h"
 #include "gallery.h"
 
-enum { D = 64, PAGE = 16, GROUP = 3, PARTS = 3 };
+enum { D = 64, PAGE = 16, GROUP = 3, PARTS = 3, SEQUENCES = 3, HEADS = 2 };
 
 static double score(const struct exec_tensor *q, const struct exec_tensor *k, int64_t row, int64_t slot)
 {
@@ -14,7 +14,7 @@ static double score(const struct exec_tensor *q, const struct exec_tensor *k, in
 /* Sequences of 0, 1 and so on keys, whose pages lie in any order; slots that are not used hold what they happen to. */
 static void run_decode(struct exec_case *c)
 {
-    int64_t z = c->extent[0], heads = c->extent[1], most = c->extent[2], columns = exec_cdiv(most, PAGE);
+    int64_t z = SEQUENCES, heads = HEADS, most = c->extent[0], columns = exec_cdiv(most, PAGE);
     int64_t pages = z * columns, h = heads * GROUP;
     const double scale = 0.125;
     struct exec_tensor *q = draw(exec_input(c, EXEC_F16, CUBE(z, h, D)), 1);
@@ -53,6 +53,6 @@ static void run_decode(struct exec_case *c)
     }
 }
 
-static const struct exec_test tests[] = {{"decode", run_decode, 3, {3, 2, 150}, 0}};
+static const struct exec_test tests[] = {{"decode", run_decode, 1, {150}, 0}};
 
 int main(int count, char **arguments) { return exec_main(count, arguments, tests, sizeof tests / sizeof *tests); }

@@ -63,8 +63,9 @@ static void run_plain(struct exec_case *c) { run_attention(c, (struct options){-
 static void run_window(struct exec_case *c) { run_attention(c, (struct options){20, 0, 0}); }
 static void run_cap(struct exec_case *c) { run_attention(c, (struct options){-1, 2, 0.125}); }
 
-static const struct exec_test tests[] = {{"plain", run_plain, 2, {70, 60}, 0},
-                                         {"window", run_window, 2, {70, 60}, 0},
-                                         {"cap_and_slope", run_cap, 2, {40, 6}, 0}};
+static const struct exec_test tests[] = {{"plain", run_plain, 2, {24, 60}, 0},
+                                         {"plain_long", run_plain, 2, {150, 20}, 1},
+                                         {"window", run_window, 2, {24, 60}, 0},
+                                         {"cap_and_slope", run_cap, 2, {24, 6}, 0}};
 
 int main(int count, char **arguments) { return exec_main(count, arguments, tests, sizeof tests / sizeof *tests); }
