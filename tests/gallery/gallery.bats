@@ -47,6 +47,12 @@ family() {
     done
 }
 
+@test "what pages show of C compiles" {
+    command -v python3 >/dev/null || skip "no python3"
+    cd "$BATS_TEST_TMPDIR"
+    python3 -B "$SRCDIR/tests/gallery/pages.py" "$TILECC" "${CC:-cc}" "$SRCDIR/examples" 2>&1
+}
+
 @test "the figures that pages name are of runs that are kept" {
     for page in "$SRCDIR"/examples/*/README.md; do
         [ "$(grep -c '^## ' "$page")" = "$(grep -cE '^(Measured|Not measured)' "$page")" ] || { echo "$page: a section without figures"; return 1; }
