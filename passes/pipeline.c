@@ -52,6 +52,8 @@ const struct pass_row pass_rows[] = {
     ROW(cse,                VALUE,    BOTH_2),
     ROW(dce,                VALUE,    BOTH_2),
 
+    ROW(walk_ordered,       VALUE,    GPU_2),   /* behind all that asks for grid_index, whose range is told */
+
     /* Who holds what. */
     ROW(choose_product,     VALUE,    GPU_2),   /* layouts follow from the instructions of products */
     ROW(extract_elements,   VALUE,    GPU),     /* before a large tile gets a layout for the sake of a few elements */
@@ -79,6 +81,7 @@ const struct pass_row pass_rows[] = {
     ROW(prefetch_fragments, MACHINE,  GPU_12),  /* behind prefetch_copies: reads the slots that it waits for */
     ROW(split_copies,       MACHINE,  GPU_12),  /* of loops as they will be, with copies ahead */
     ROW(split_stores,       MACHINE,  GPU_12),
+    ROW(hold_carried,       MACHINE,  GPU_2),   /* before the two below count the registers that are left */
     ROW(prefetch_loads,     MACHINE,  GPU_12),  /* the loads that no copy has taken, in the registers that are left */
     ROW(dce,                MACHINE,  GPU_12),
     ROW(lift_loads,         MACHINE,  GPU_12),  /* those that stand where the source has them */

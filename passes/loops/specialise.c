@@ -482,7 +482,7 @@ static void build_roles(struct outline *o)
         pass_remark(o->context, function->at,
                     "persistent = %d becomes %d: a multiprocessor holds the rings and registers of %d block%s",
                     function->persistent, blocks, blocks, blocks > 1 ? "s" : "");
-    function->persistent = o->persistent ? blocks : 0;
+    function->persistent = o->persistent ? blocks : ir_walks_in_order(function) ? function->persistent : 0;
     function->raster = 0;
     function->raster_among = 0;
 }

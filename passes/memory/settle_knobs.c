@@ -7,8 +7,8 @@
  * and a raster is arithmetic on the program's number.  A knob that is left would do harm, because a launch believes
  * what the function says: it would start fewer blocks than there are programs, and programs would be left out.  So
  * this pass does not ask for fuel. */
-#include "ir/ir.h"
 #include "ir/plan.h"
+#include "ir/query.h"
 #include "passes/base/pass.h"
 
 static bool has(const struct ir_block *block, enum ir_opcode opcode)
@@ -74,7 +74,8 @@ static struct knob stages_knob(const struct ir_function *function, struct arena 
 
 bool pass_settle_knobs(struct ir_function *function, struct pass_context *context)
 {
-    bool walks = has(function->body, OP_BLOCK_COUNT), meets = has(function->body, OP_CLUSTER_BARRIER);
+    bool walks = has(function->body, OP_BLOCK_COUNT) || ir_walks_in_order(function);
+    bool meets = has(function->body, OP_CLUSTER_BARRIER);
     const struct knob knobs[] = {
         {"persistent",
          {function->persistent, 0},

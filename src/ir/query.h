@@ -62,6 +62,11 @@ static inline int ir_asm_registers(enum ir_element element, int pack)
     int bits = ir_element_info[element].bits;
     return bits == 64 ? pack : bits * pack <= 32 ? 1 : bits * pack / 32;
 }
+/* The blocks of an ordered grid take numbers themselves, one after the other (passes/value/walk_ordered.c). */
+static inline bool ir_walks_in_order(const struct ir_function *function)
+{
+    return function->ordered && function->persistent > 0;
+}
 /* The one constant that fills the whole of a constant tile. */
 static inline bool ir_is_constant(const struct ir_value *value)
 {

@@ -7,6 +7,7 @@
  * directory that no longer exists and the .file names are relative: nothing is found, and the bytes are the same
  * everywhere. */
 #include "targets/nvptx/assemble/assemble.h"
+#include "ir/query.h"
 
 #include "base/digest.h"
 #include "ir/facts/shared_form.h"
@@ -464,6 +465,23 @@ static void read_spills(const struct target_options *options, const struct nvptx
     }
 }
 
+/* Blocks a multiprocessor that walk over programs, 0: none do.  Those of an ordered grid are as many as run at once; with
+ * another number they are slower, not wrong. */
+static int count_blocks(const struct target_row *row, const struct ir_function *function, int registers,
+                        int64_t shared_bytes)
+{
+    enum { MOST = 16, SHARED_OF_BLOCK = 1024 /* that the driver takes */ };
+    if (!ir_walks_in_order(function))
+        return function->persistent > 0 ? function->persistent : 0;
+    int step = TARGET_REGISTER_STEP, each = (registers + step - 1) / step * step;
+    int64_t blocks = row->warps / function->warps;
+    int64_t by_registers = target_registers(row) / (32 * (int64_t)function->warps * (each > step ? each : step));
+    int64_t by_shared = (row->shared_bytes + SHARED_OF_BLOCK) / (shared_bytes + SHARED_OF_BLOCK);
+    blocks = by_registers < blocks ? by_registers : blocks;
+    blocks = by_shared < blocks ? by_shared : blocks;
+    return blocks < 1 ? 1 : blocks < MOST ? (int)blocks : MOST;
+}
+
 /* Checks a reply and files it; the variant gets an image of its own, or that of `first`, which is another one where the
  * code is the same. */
 static bool take_reply(const struct target_options *options, struct kernel_module *module,
@@ -517,7 +535,7 @@ static bool take_reply(const struct target_options *options, struct kernel_modul
         .cluster = variant->function->cluster > 1 ? variant->function->cluster : 1,
         .shared_bytes = shared_bytes,
         .local_bytes = kernels[0].local_bytes,
-        .persistent = variant->function->persistent > 0 ? variant->function->persistent : 0};
+        .persistent = count_blocks(row, variant->function, kernels[0].registers, shared_bytes)};
     struct tensor_map *maps = NULL;
     variant->gpu.map_count = tensor_map_collect(options->arena, variant->function, &maps);
     variant->gpu.maps = maps;

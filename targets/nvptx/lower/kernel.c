@@ -5,6 +5,7 @@
  *   entry:    thread, lane, warp, slots, coordinates of layouts  (everything that dominates the rest)
  *   body:     the function's block */
 #include "base/plant.h"
+#include "ir/query.h"
 #include "targets/nvptx/lower/lower.h"
 
 #include <string.h>
@@ -263,6 +264,8 @@ static void declare_kernel(struct lowering *l)
     l->slots = LLVMGetParam(l->kernel, 0);
     kernel_annotate(l, "kernel", 1);
     kernel_annotate(l, "maxntidx", 32 * l->function->warps);
+    if (ir_walks_in_order(l->function) && l->function->persistent > 1)
+        kernel_annotate(l, "minctasm", l->function->persistent);
     tma_declare(l);
     /* more than the threads may have together: ptxas would give it to them all the same */
     int most = l->function->max_registers;
@@ -381,7 +384,7 @@ bool nvptx_lower(struct lowering *l)
     facts_open(l);
     prologue(l);
     wait_for_neighbour(l);
-    if (l->function->ordered)
+    if (l->function->ordered && !ir_walks_in_order(l->function))
         count_program(l);
     lower_block(l, l->function->body);
     LLVMBuildRetVoid(l->builder);
