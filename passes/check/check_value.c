@@ -200,7 +200,8 @@ static struct outcome outcome_at(struct comparison *c, const check_events *event
         if (!check_value_written(&c->check, event, at, &number))
             outcome.known = false;
         else
-            outcome.number = sample->atomic ? outcome.number + (int64_t)(check_mix((uint64_t)number, 3) >> 8) : number;
+            outcome.number = sample->atomic ? (int64_t)((uint64_t)outcome.number + check_mix((uint64_t)number, 3))
+                                            : number;
     }
     return outcome;
 }
