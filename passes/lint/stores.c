@@ -6,6 +6,7 @@
  * The lint looks only at views whose stores are all of this form and under no condition: an author who wrote an `if`, a
  * mask, an atomic or a sub-view knew more than can be seen here.  A store of one value by all instances is no mistake. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "ir/facts/inside.h"
 #include "ir/kernel_facts.h"
@@ -276,6 +277,17 @@ static int64_t meeting(const struct stores *s, const struct store *a, const stru
     return 0;
 }
 
+/* The view has elements of 4 bits: what instances share are bytes. */
+static bool lies_in_halves(const struct stores *s)
+{
+    const struct kernel_entry *entry = s->lint->entry;
+    for (int i = 0; i < entry->parameters.count; i++)
+        if (entry->parameters.data[i].nibbles && s->view->name &&
+            strcmp(entry->parameters.data[i].name, s->view->name) == 0)
+            return true;
+    return false;
+}
+
 /* What the first dimension that moves does, where that is a step. */
 static void note_meeting(const struct stores *s, struct diagnostic *diagnostic, const struct store *a,
                          const struct store *b, int g)
@@ -284,6 +296,13 @@ static void note_meeting(const struct stores *s, struct diagnostic *diagnostic, 
     while (d + 1 < s->rank && !form_has(&a->form[d], g))
         d++;
     const struct form *form = &a->form[d];
+    if (form->part_count && lies_in_halves(s) && d == s->rank - 1) {
+        diag_note(
+            s->lint->diagnostics, diagnostic, b->op->at,
+            "elements of 4 bits lie two a byte, and one instance writes the half of another: let each write whole "
+            "bytes");
+        return;
+    }
     if (form->part_count) {
         diag_note(s->lint->diagnostics, diagnostic, b->op->at,
                   "a quotient or remainder of `%s` is the same for several `%s`: store once for all of them, or use an "
@@ -315,9 +334,9 @@ static void check_overlap(struct stores *s, int g)
             struct diagnostic *diagnostic = report(
                 s, DIAGNOSTIC_W1012, a->op,
                 arena_printf(s->lint->arena,
-                             far <= 2 ? "instances next to each other along `%s` store the same elements of `%s`"
-                                      : "instances along `%s` store the same elements of `%s`",
-                             grid_name(s, g), s->view->name));
+                             far <= 2 ? "instances next to each other along `%s` store the same %s of `%s`"
+                                      : "instances along `%s` store the same %s of `%s`",
+                             grid_name(s, g), lies_in_halves(s) ? "bytes" : "elements", s->view->name));
             note_meeting(s, diagnostic, a, b, g);
             return;
         }
