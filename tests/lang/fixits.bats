@@ -104,3 +104,13 @@ END
     grep -q '^fn corner(u: in f32\[H, W\], i: i64)' fixed.tile
     "$TILECC" -fsyntax-only fixed.tile
 }
+
+@test "a word of another language is certain, and only probable where a name that is declared is near" {
+    cd "$BATS_TEST_TMPDIR"
+    write 'x[i] = f32(half(x[i]));'
+    run "$TILECC" -fsyntax-only -fdiagnostics-format=json k.tile
+    [[ $output == *'"replacement":"f16","grade":"certain"'* || $output == *'"grade":"certain","replacement":"f16"'* ]]
+    write 'let hall = x[i]; x[i] = f32(half);'
+    run "$TILECC" -fsyntax-only -fdiagnostics-format=json k.tile
+    [[ $output == *'"grade":"probable"'* && $output != *'"grade":"certain"'* ]]
+}

@@ -188,9 +188,9 @@ void origin_add(struct elaborator *e, struct origin **origin, int dimension, con
 
 /* scopes */
 struct scope *scope_push(struct elaborator *e, bool is_function);
-/* Names from other languages: reports what stands for an unknown name (false: none), adds to a message on a member
- * or an option. */
-bool foreign_name(struct elaborator *e, const char *name, struct location at);
+/* Names from other languages: reports what stands for an unknown name (false: none), of which it is not certain where a
+ * declared one is near; adds to a message on a member or an option. */
+bool foreign_name(struct elaborator *e, const char *name, struct location at, bool is_near_another);
 void foreign_member(struct elaborator *e, struct diagnostic *d, const char *name, struct location at);
 void foreign_option(struct elaborator *e, struct diagnostic *d, const char *name, struct location at);
 void scope_pop(struct elaborator *e);

@@ -102,7 +102,7 @@ static const struct {
     {"full", NULL, "a tile of one value is `f32[64](value)`", FIXIT_HINT},
 };
 
-bool foreign_name(struct elaborator *e, const char *name, struct location at)
+bool foreign_name(struct elaborator *e, const char *name, struct location at, bool is_near_another)
 {
     for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++) {
         if (strcmp(foreign[i].name, name) != 0)
@@ -113,7 +113,9 @@ bool foreign_name(struct elaborator *e, const char *name, struct location at)
         }
         struct diagnostic *d = front_report(e, DIAGNOSTIC_E0201, at, "`%s` is not known; here it is `%s`", name,
                                             foreign[i].instead);
-        front_fixit(e, d, at, foreign[i].grade, foreign[i].instead);
+        bool certain = foreign[i].grade == FIXIT_CERTAIN && !is_near_another;
+        front_fixit(e, d, at, certain || foreign[i].grade == FIXIT_HINT ? foreign[i].grade : FIXIT_PROBABLE,
+                    foreign[i].instead);
         return true;
     }
     return false;

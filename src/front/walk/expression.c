@@ -93,6 +93,22 @@ static bool is_target(const struct ast_statement *assigned, const char *name)
     return false;
 }
 
+static const char *scope_nearest(struct elaborator *e, const char *name, bool is_type, int *best)
+{
+    const char *near = NULL;
+    for (struct scope *s = e->scope; s; s = s->is_function ? NULL : s->parent)
+        for (struct binding *b = s->first; b; b = b->next) {
+            if (is_type && b->value.kind != VALUE_TYPE)
+                continue;
+            int distance = spelling_distance(name, b->name, *best);
+            if (distance < *best) {
+                *best = distance;
+                near = b->name;
+            }
+        }
+    return near;
+}
+
 static struct value report_new_unknown(struct elaborator *e, const char *name, struct location at, bool is_type)
 {
     struct global *kernel = declare_find_kernel(e->file, name);
@@ -103,20 +119,10 @@ static struct value report_new_unknown(struct elaborator *e, const char *name, s
         note_import(e, front_report(e, DIAGNOSTIC_E0201, at, "`%s` is not known in this file", name), behind);
         return value_error(at);
     }
-    if (foreign_name(e, name, at))
-        return value_error(at);
-    const char *near = NULL;
     int best = (int)strlen(name) / 3 + 1;
-    for (struct scope *s = e->scope; s; s = s->is_function ? NULL : s->parent)
-        for (struct binding *b = s->first; b; b = b->next) {
-            if (is_type && b->value.kind != VALUE_TYPE)
-                continue;
-            int distance = spelling_distance(name, b->name, best);
-            if (distance < best) {
-                best = distance;
-                near = b->name;
-            }
-        }
+    const char *near = scope_nearest(e, name, is_type, &best);
+    if (foreign_name(e, name, at, near != NULL))
+        return value_error(at);
     int distance = best;
     const char *builtin = is_type ? scalar_nearest(name, &distance)
                                   : e->front->builtins->nearest(name, NULL, &distance);
