@@ -57,3 +57,22 @@ void rewrite_copy_access(struct ir_operation *to, const struct ir_operation *fro
     if (ir_attribute(from, IR_ATTRIBUTE_CACHE))
         ir_set_number(to, IR_ATTRIBUTE_CACHE, ir_number(from, IR_ATTRIBUTE_CACHE, 0));
 }
+
+bool rewrite_holds_while(const struct ir_operation *op)
+{
+    if (op->opcode == OP_WHILE)
+        return true;
+    for (int i = 0; i < op->region_count; i++)
+        for (const struct ir_operation *inner = op->regions[i]->first; inner; inner = inner->next)
+            if (rewrite_holds_while(inner))
+                return true;
+    return false;
+}
+
+bool rewrite_is_dead(const struct ir_operation *op)
+{
+    uint64_t known;
+    if (op->opcode == OP_ASSUME) /* of what is known says nothing */
+        return ir_constant_of(op->operands[0], &known) && known;
+    return !ir_has_trait(op, IR_TRAIT_TERMINATOR) && !ir_is_used(op) && !ir_has_effect(op) && !rewrite_holds_while(op);
+}

@@ -21,6 +21,10 @@ struct ir_operation *rewrite_carry(struct arena *arena, struct ir_operation *loo
 /* Gives an operation the place, proofs and caching of another that reads the same slice. */
 void rewrite_copy_access(struct ir_operation *to, const struct ir_operation *from);
 
+bool rewrite_holds_while(const struct ir_operation *op); /* it is one, or has one inside */
+/* Nothing uses what the operation gives, and it does nothing else that could be seen. */
+bool rewrite_is_dead(const struct ir_operation *op);
+
 /* Computes an operation whose operands are constants (each one number for the whole tile): the bits that fill its
  * result, as the program itself would compute them on every target.  False: not all constant, or the result is a NaN
  * (whose bits differ between targets) or belongs to a function that targets approximate. */

@@ -51,9 +51,9 @@
 
 enum { WIDE = 32, PIECE = 16, PIECES = 4 };            /* elements a thread, and their parts */
 enum { LARGE = 16, BLOCKS = 3, LEAST_REGISTERS = 40 }; /* warps of a block; blocks of a multiprocessor; a thread's */
-/* Registers of a thread for what is not a tile: of several blocks, which wait for each other; of one, which computes
- * ahead; and where tiles are counted by element. */
-enum { SPARE = 24, ROOM = 32, LEAST_SPARE = 8 };
+/* Registers of a thread for what is not a tile: of several blocks, which wait for each other, and where tiles are
+ * counted by element; of one, which computes ahead. */
+enum { SPARE = 24, ROOM = 32 };
 
 /* How the pieces of an operation are made. */
 struct piece_plan {
@@ -441,6 +441,18 @@ static bool split(struct ir_function *function, struct pass_context *context, bo
     return done > 0;
 }
 
+/* What pieces were made of. */
+static void remove_dead(struct ir_block *block)
+{
+    for (struct ir_operation *op = block->last, *previous; op; op = previous) {
+        previous = op->previous;
+        for (int r = 0; r < op->region_count; r++)
+            remove_dead(op->regions[r]);
+        if (rewrite_is_dead(op))
+            ir_remove(op);
+    }
+}
+
 /* What a thread lacks of `most` registers when the function is split; 0: nothing. */
 static int lack_of_split(const struct ir_function *function, struct pass_context *context, int most, bool pressed)
 {
@@ -449,21 +461,21 @@ static int lack_of_split(const struct ir_function *function, struct pass_context
     quiet.remarks = false;
     quiet.fuel = NULL;
     split(copy, &quiet, pressed);
+    remove_dead(copy->body);
     int packed = wide_tile_packed(context->arena, copy) + ROOM - most;
-    int elements = wide_tile_elements(context->arena, copy) + LEAST_SPARE - most;
+    int elements = wide_tile_elements(context->arena, copy) + SPARE - most;
     ir_function_remove(copy);
     return (int)int64_max(0, int64_max(packed, elements));
 }
 
-/* Whether tiles that are wanted again leave a block too few registers, and where they are made again it lacks less. */
+/* Whether tiles that are wanted again leave a block too few registers, and where they are made again it lacks less.
+ * The function as it comes does not tell: pieces that are read ahead are not in it yet. */
 static bool is_pressed(const struct ir_function *function, struct pass_context *context)
 {
     int most = context->target ? target_thread_registers(context->target, function->warps) : 0;
     if (function->max_registers && function->max_registers < most)
         most = function->max_registers;
-    if (!most || wide_tile_elements(context->arena, function) + SPARE <= most)
-        return false;
-    int lack = lack_of_split(function, context, most, false);
+    int lack = most ? lack_of_split(function, context, most, false) : 0;
     return lack && lack_of_split(function, context, most, true) < lack;
 }
 

@@ -5,6 +5,8 @@
  *
  * split_wide_tiles limits a kernel's registers by this number.  The limit must hold everywhere, also behind the parts
  * of the function that were split into pieces. */
+#include <string.h>
+
 #include "ir/facts/alias.h"
 #include "ir/facts/living.h"
 #include "ir/facts/registers.h"
@@ -44,10 +46,29 @@ static bool comes_apart(const struct ir_value *value)
            function->facts.data[argument->index].base_alignment < 4;
 }
 
+/* How many operations work on an element of the value, or on what it is widened to, but for stores, which take it as it
+ * is.  Pieces are alike: those of one are counted. */
+static int count_workers(const struct ir_value *value)
+{
+    const struct ir_attribute *piece = NULL;
+    int workers = 0;
+    for (const struct ir_use *use = value->uses; use; use = use->next) {
+        const struct ir_operation *user = use->user;
+        const struct ir_attribute *start = user->opcode == OP_EXTRACT ? ir_attribute(user, IR_ATTRIBUTE_START) : NULL;
+        piece = piece ? piece : start;
+        bool counted = use->next && use->next->user == user; /* a square is one operation */
+        if (counted || user->opcode == OP_BUFFER_STORE || user->opcode == OP_STORE ||
+            (start && memcmp(start->list, piece->list, (size_t)start->count * sizeof *start->list) != 0))
+            continue;
+        workers += start || is_free(user) ? count_workers(user->results[0]) : 1;
+    }
+    return workers;
+}
+
 /* What several operations work on is made wide once, as LLVM sees to it. */
 static int64_t registers_of_elements(const struct ir_value *value)
 {
-    bool is_wide = (value->uses && value->uses->next) || comes_apart(value);
+    bool is_wide = count_workers(value) > 1 || comes_apart(value);
     return is_wide && registers_of(value) ? registers_of_tile(value->type, REGISTERS_ELEMENTS) : registers_of(value);
 }
 
@@ -129,8 +150,8 @@ static bool is_alone(const struct ir_value *value)
     return stream_used_once(value);
 }
 
-/* A value that is reduced, and that nobody else wants, takes no more than what it is computed from, or as much as in
- * memory where it is loaded. */
+/* A value that is reduced, and that nobody else wants, takes no more than what it is computed from and the sums of
+ * pairs, or as much as in memory where it is loaded. */
 static int64_t weigh_reduced(struct search *s, const struct living *living, const struct ir_operation *reduce)
 {
     bool *counted = ARENA_ARRAY(s->arena, bool, living->count);
@@ -148,7 +169,7 @@ static int64_t weigh_reduced(struct search *s, const struct living *living, cons
         counted[origin->id] = true;
         for (int k = 0; k < op->operand_count; k++)
             sources += weigh_sources(s, living, op->operands[k], counted);
-        more += int64_min(0, sources - s->weight(origin));
+        more += int64_min(0, sources - s->weight(origin) + s->weight(origin) / 2);
     }
     return more;
 }

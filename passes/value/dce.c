@@ -14,25 +14,6 @@
 #include "passes/base/pass.h"
 #include "passes/base/rewrite.h"
 
-static bool holds_while(const struct ir_operation *op)
-{
-    if (op->opcode == OP_WHILE)
-        return true;
-    for (int i = 0; i < op->region_count; i++)
-        for (const struct ir_operation *inner = op->regions[i]->first; inner; inner = inner->next)
-            if (holds_while(inner))
-                return true;
-    return false;
-}
-
-static bool is_dead(const struct ir_operation *op)
-{
-    uint64_t known;
-    if (op->opcode == OP_ASSUME) /* of what is known says nothing */
-        return ir_constant_of(op->operands[0], &known) && known;
-    return !ir_has_trait(op, IR_TRAIT_TERMINATOR) && !ir_is_used(op) && !ir_has_effect(op) && !holds_while(op);
-}
-
 /* ---- carried values ---- */
 
 /* The argument's uses all lead, by pure operations of the body, to the body's own yield of it and nowhere else. */
@@ -87,7 +68,7 @@ static bool find_live(const struct ir_operation *loop, struct carried *carried, 
     carried->live = ARENA_ARRAY(arena, bool, carried->count);
     carried->marked = ARENA_ARRAY(arena, bool, body->function->next_value_id);
     for (const struct ir_operation *op = body->first; op; op = op->next)
-        if (op != yield && ((ir_has_effect(op) && !PLANTED(dce_forgets_stores_in_loop)) || holds_while(op)))
+        if (op != yield && ((ir_has_effect(op) && !PLANTED(dce_forgets_stores_in_loop)) || rewrite_holds_while(op)))
             mark_inside(carried, op, loop);
     for (int i = 0; i < carried->count; i++)
         if (loop->results[i]->uses) {
@@ -148,7 +129,7 @@ static bool sweep(struct ir_block *block, struct pass_context *context)
     bool changed = false;
     for (struct ir_operation *op = block->last, *previous; op; op = previous) {
         previous = op->previous;
-        if (is_dead(op)) {
+        if (rewrite_is_dead(op)) {
             if (pass_fuel(context)) {
                 ir_remove(op);
                 changed = true;

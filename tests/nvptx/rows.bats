@@ -4,14 +4,16 @@
 
 load ../cli/helper
 
-# no_spills ARCHITECTURES: of all instances of f.tile; a register or two of those that read element by element
+# no_spills ARCHITECTURES [BYTES]: of all instances of f.tile; a register or two of those that read element by element
 no_spills() {
     needs_ptxas
     expect 0 tilecc "-arch=$1" --resource-usage f.tile -o f.o
     grep -q ' aligned: [0-9]* threads, ' <<<"$output"
     lacks '[-Wspills]'
     ! grep ' aligned: .*spills: ' <<<"$output"
-    ! grep -E ' threads, .*spills: ([0-9]{2,}|9) bytes stored' <<<"$output"
+    for bytes in $(sed -n 's/.* threads, .*spills: \([0-9]*\) bytes stored.*/\1/p' <<<"$output"); do
+        [ "$bytes" -le "${2:-8}" ] || return 1
+    done
 }
 
 @test "the gradient of a norm, with rows added under a condition" {
@@ -137,6 +139,47 @@ END
     no_spills sm_90a
 }
 
+@test "registers are counted in the function as it is split: what is read ahead, and what is widened once for several" {
+    for rows in f16:16384 f16:32768 f32:16384; do
+        type=${rows%:*} elements=${rows#*:}
+        sed "s/TYPE/$type/g; s/ELEMENTS/$elements/" >f.tile <<'END'
+kernel late(x: in TYPE[M, N], w: in TYPE[N], r: out TYPE[M, N], p: inout f32[M, N], q: inout f32[M, N]) const(B: {ELEMENTS} >= N) grid(row: M) {
+    let v = f32(x[row, 0 +: B]); let c = sum(v); let e = sum(v*c);
+    r[row, 0 +: B] = TYPE(v*c - e);
+    let a = p[row, 0 +: B]; let b = q[row, 0 +: B];
+    let z = sum(a * b);
+    p[row, 0 +: B] = a * z + v;
+    q[row, 0 +: B] = b * z - v;
+}
+END
+        no_spills sm_75,sm_80,sm_90a,sm_100a 24
+    done
+    cat >f.tile <<'END'
+kernel added(x: in f16[M, N], y: in f16[M, N], w: in f16[N], r: out f16[M, N], p: inout f32[N], q: inout f32[N]) const(B: {32768} >= N) grid(row: M) {
+    let v = f32(x[row, 0 +: B]); let d = f32(y[row, 0 +: B]); let wd = f32(w[0 +: B]) * d;
+    let m = sum(v) / f32(N); let c = sum(v * wd); let e = sum(wd);
+    r[row, 0 +: B] = f16(wd - ((v - m)*c + e));
+    atomic_add(p[0 +: B], d*v);
+    atomic_add(q[0 +: B], d);
+}
+kernel branched(x: in f16[M, N], w: in f16[N], r: out f16[M, N], p: inout f32[M, N]) const(B: {32768} >= N) grid(row: M) {
+    let v = f32(x[row, 0 +: B]); let c = sum(v); let e = sum(v*c);
+    r[row, 0 +: B] = f16(v*c - e);
+    var a = v;
+    if (N > 5) a += p[row, 0 +: B];
+    p[row, 0 +: B] = a;
+}
+kernel twice(x: in f16[M, N], y: in f16[M, N], r: out f16[M, N], s: out f16[M, N]) const(B: {32768} >= N) grid(row: M) {
+    let v = f32(x[row, 0 +: B]); let u = f32(y[row, 0 +: B]);
+    let c = sum(v); let e = max(u - c);
+    r[row, 0 +: B] = f16(v*c - e);
+    let g = sum(exp(u - e)); let h = sum(v * u);
+    s[row, 0 +: B] = f16(exp(u - e) / g + v * h);
+}
+END
+    no_spills sm_75,sm_80,sm_90a,sm_100a 24
+}
+
 @test "what stands behind the pieces counts; where it has room, three blocks share" {
     cat >f.tile <<'END'
 kernel plain(x: in bf16[M, N], w: in bf16[N], r: out bf16[M, N]) const(B: {16384} >= N) grid(row: M) {
@@ -177,7 +220,7 @@ kernel looped(x: in bf16[M, N], r: out bf16[M, N], p: inout f32[M, N], n: i32) c
 END
     needs_ptxas
     expect 0 tilecc -arch=sm_90a --resource-usage -o f.o f.tile
-    ! grep -E ' threads, .*spills: ([0-9]{3,}|[4-9][0-9]|3[3-9]) bytes stored' <<<"$output"
+    ! grep ' threads, .*spills: ' <<<"$output"
     contains 'plain[B=16384] sm_90a aligned: 512 threads, 16 warps; 40 registers, no spills'
     expect 0 tilecc -arch=sm_90a --dryrun -Rpass=split_wide_tiles --spec plain -o f.o f.tile
     contains 'registers for 3 blocks of a multiprocessor'
