@@ -10,8 +10,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* What a tool sees of our environment: nothing that could change what it does. */
-static const char *const tool_environment[] = {"LC_ALL=C", "HOME=/nonexistent", "TMPDIR=/tmp"};
+/* What a tool sees of our environment: nothing that could change what it does.  A compiler may be ccache, which would make
+ * a home to keep its files in. */
+static const char *const tool_environment[] = {"LC_ALL=C", "HOME=/nonexistent", "TMPDIR=/tmp", "CCACHE_DISABLE=1"};
 enum { TOOL_VARIABLES = sizeof tool_environment / sizeof *tool_environment };
 struct tool {
     const char *const *argv;

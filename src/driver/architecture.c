@@ -42,6 +42,14 @@ static const char *same_number(const char *word, int number)
     return found;
 }
 
+bool options_name_gpu(const struct options *options)
+{
+    for (int i = 0; i < options->targets.count; i++)
+        if (target_rows[options->targets.data[i]].kind != TARGET_CPU)
+            return true;
+    return false;
+}
+
 int architecture_find(int number)
 {
     int found = -1;

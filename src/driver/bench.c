@@ -2,15 +2,13 @@
  * comes of it told as text, JSON and a picture. */
 #include "driver/bench/bench.h"
 
-#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/embedded.h"
-#include "base/file.h"
+#include "base/folder.h"
 
 /* 90 for a GPU of compute capability 9.0, as the driver tells of the first one; 0: there is none. */
 static int number_of_gpu(void)
@@ -28,14 +26,6 @@ static int number_of_gpu(void)
     return good ? 10 * major + minor : 0;
 }
 
-static bool names_gpu(const struct options *options)
-{
-    for (int i = 0; i < options->targets.count; i++)
-        if (target_rows[options->targets.data[i]].kind != TARGET_CPU)
-            return true;
-    return false;
-}
-
 /* Without -arch: the GPU that is there, else the processor. */
 static void choose_target(struct bench *bench, struct options *options)
 {
@@ -45,16 +35,17 @@ static void choose_target(struct bench *bench, struct options *options)
             row = i;
     if (row >= 0)
         vector_push(options->arena, &options->targets, row);
-    bench->on_gpu = names_gpu(options);
+    bench->on_gpu = options_name_gpu(options);
 }
 
 static bool may_bench(const struct options *options)
 {
     bool good = !options->output && options->emit == EMIT_OBJECT && !options->syntax_only && !options->interpret &&
-                !options->passes && !options->dependencies && !options->dry_run;
+                !options->passes && !options->dependencies && !options->dry_run && !options->cxx_namespace &&
+                !options->shared_header;
     if (!good)
         driver_error(options, "'tilecc bench' makes what it measures: it takes no -o, -S, --emit, -fsyntax-only, "
-                              "--interpret, --passes, -MD and --dryrun");
+                              "--interpret, --passes, -MD, -fc++, --shared-header and --dryrun");
     return good;
 }
 
@@ -85,52 +76,22 @@ static bool split_words(struct bench *bench, struct options *options)
     return bench->call_count > 0;
 }
 
-static bool make_folder(struct bench *bench)
+static bool write_file(const struct bench *bench, const char *name, const void *data, size_t size)
 {
-    const char *above = secure_getenv("TMPDIR");
-    char *folder = arena_printf(bench->arena, "%s/tilecc-bench-XXXXXX", above && above[0] == '/' ? above : "/tmp");
-    if (mkdtemp(folder)) {
-        bench->folder = folder;
-        return true;
-    }
-    driver_error(bench->options, "cannot make the folder '%s': %s", folder, strerror(errno));
-    return false;
+    return driver_write(bench->options, arena_printf(bench->arena, "%s/%s", bench->folder, name), data, size);
 }
 
-static void remove_folder(const struct bench *bench)
-{
-    DIR *directory = opendir(bench->folder);
-    for (struct dirent *entry; directory && (entry = readdir(directory));)
-        if (entry->d_name[0] != '.')
-            unlink(arena_printf(bench->arena, "%s/%s", bench->folder, entry->d_name));
-    if (directory)
-        closedir(directory);
-    rmdir(bench->folder);
-}
-
-static bool write_file(const struct bench *bench, const char *path, const void *data, size_t size)
-{
-    struct output_set *outputs = output_set_create(bench->arena);
-    const char *failed;
-    output_set_add(outputs, path, data, size);
-    if (output_set_commit(outputs, &failed))
-        return true;
-    driver_error(bench->options, "cannot write '%s': %s", failed, strerror(errno));
-    return false;
-}
-
-static bool write_program(struct bench *bench, const char *stem, enum exit_code *code)
+static bool write_program(struct bench *bench, enum exit_code *code)
 {
     const struct embedded_file *measure = embedded_find("measure.h"),
                                *run_time = emit_find_runtime(bench->options, code);
     struct buffer text = {0};
     if (!run_time)
         return false;
-    bench_put_program(&text, bench, arena_printf(bench->arena, "%s.h", stem));
-    bool good =
-        write_file(bench, arena_printf(bench->arena, "%s/measure.c", bench->folder), text.data, text.size) &&
-        write_file(bench, arena_printf(bench->arena, "%s/measure.h", bench->folder), measure->data, measure->size) &&
-        write_file(bench, arena_printf(bench->arena, "%s/tile_rt.o", bench->folder), run_time->data, run_time->size);
+    bench_put_program(&text, bench);
+    bool good = write_file(bench, "measure.c", text.data, text.size) &&
+                write_file(bench, "measure.h", measure->data, measure->size) &&
+                write_file(bench, "tile_rt.o", run_time->data, run_time->size);
     if (!good)
         *code = EXIT_FILE;
     buffer_free(&text);
@@ -140,11 +101,10 @@ static bool write_program(struct bench *bench, const char *stem, enum exit_code 
 static enum exit_code measure(struct bench *bench, const struct options *options)
 {
     struct run together = {0};
-    const char *stem = compile_stem(options, bench->source);
     enum exit_code code = compile_file(options, bench->source, &together);
-    if (code != EXIT_OK || !write_program(bench, stem, &code))
+    if (code != EXIT_OK || !write_program(bench, &code))
         return code;
-    code = bench_run(bench, stem);
+    code = bench_run(bench);
     if (code == EXIT_OK)
         bench_compare_checks(bench);
     return code;
@@ -171,12 +131,12 @@ static enum exit_code tell(const struct bench *bench, const struct bench *before
     text.size = 0;
     if (options->bench_json) {
         bench_put_json(&text, bench);
-        good = write_file(bench, options->bench_json, text.data, text.size);
+        good = driver_write(options, options->bench_json, text.data, text.size);
     }
     text.size = 0;
     if (good && options->bench_plot) {
         bench_put_plot(&text, bench);
-        good = write_file(bench, options->bench_plot, text.data, text.size);
+        good = driver_write(options, options->bench_plot, text.data, text.size);
     }
     buffer_free(&text);
     return good ? code : EXIT_FILE;
@@ -196,14 +156,19 @@ enum exit_code bench_main(const struct options *given)
         return EXIT_ENVIRONMENT;
     }
     choose_target(&bench, &options);
-    if (!make_folder(&bench))
+    struct folder folder;
+    if (!folder_make(bench.arena, "tilecc-bench", &folder)) {
+        driver_error(&options, "cannot make the folder '%s': %s", folder.path, strerror(errno));
         return EXIT_FILE;
+    }
+    bench.folder = folder.path;
     options.bench = &bench;
-    options.output = arena_printf(bench.arena, "%s/%s.o", bench.folder, compile_stem(&options, bench.source));
+    options.output = arena_printf(bench.arena, "%s/kernels.o", folder.path); /* whatever the source is called */
     enum exit_code code = measure(&bench, &options);
-    if (options.save_temps)
-        fprintf(stderr, "tilecc: kept %s\n", bench.folder);
-    else
-        remove_folder(&bench);
+    if (options.save_temps) {
+        fprintf(stderr, "tilecc: kept %s\n", folder.path);
+        folder_leave(&folder);
+    } else
+        folder_remove(&folder);
     return code == EXIT_OK ? tell(&bench, options.bench_against ? &before : NULL) : code;
 }

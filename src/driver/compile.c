@@ -87,15 +87,6 @@ static void set_warnings(struct compilation *compilation)
 
 static bool is_target(const char *name) { return target_find(name) >= 0; }
 
-/* -fsyntax-only of GPUs that the command names also says what does not fit them. */
-static bool names_gpu(const struct options *options)
-{
-    for (int i = 0; i < options->targets.count; i++)
-        if (target_rows[options->targets.data[i]].kind == TARGET_NVPTX)
-            return true;
-    return false;
-}
-
 /* Not where other lines come between, of ours or of other commands of a parallel make. */
 static bool shows_progress(const struct options *options)
 {
@@ -135,7 +126,7 @@ static void set_up(struct compilation *compilation, const struct options *option
                                                 .f32_dot = options->f32_dot,
                                                 .check_asserts = options->checks || options->debug,
                                                 .check_assumes = options->checks,
-                                                .syntax_only = options->syntax_only && !names_gpu(options),
+                                                .syntax_only = options->syntax_only && !options_name_gpu(options),
                                                 .library = &compilation->library,
                                                 .read = &compilation->read};
     compilation->target = (struct target_options){.arena = options->arena,
@@ -308,7 +299,7 @@ static bool compile_steps(struct compilation *compilation)
         return false;
     if (options->bench && !bench_bind(options->bench, compilation))
         return compilation->code = EXIT_USAGE, false;
-    if (options->syntax_only && !options->dependencies_only && names_gpu(options) &&
+    if (options->syntax_only && !options->dependencies_only && options_name_gpu(options) &&
         (!lower_module(compilation) || compilation->diagnostics->errors))
         return false;
     if (options->syntax_only)

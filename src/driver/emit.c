@@ -445,12 +445,9 @@ bool emit_runtime(const struct options *options, enum exit_code *code)
     const struct embedded_file *file = emit_find_runtime(options, code);
     if (!file)
         return false;
-    struct output_set *outputs = output_set_create(options->arena);
-    const char *failed;
-    output_set_add(outputs, options->output ? options->output : "tile_rt.o", file->data, file->size);
-    if (options->dry_run || output_set_commit(outputs, &failed))
+    if (options->dry_run ||
+        driver_write(options, options->output ? options->output : "tile_rt.o", file->data, file->size))
         return true;
-    driver_error(options, "cannot write '%s': %s", failed, strerror(errno));
     *code = EXIT_FILE;
     return false;
 }

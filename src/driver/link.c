@@ -9,23 +9,17 @@
 #include <unistd.h>
 
 #include "base/child.h"
+#include "base/folder.h"
 
 static const char object_name[] = "kernels.o", run_time_name[] = "tile_rt.o";
 
 static void run_linker(struct compilation *compilation, const char *compiler, const char *folder, const char *name,
                        struct buffer *out)
 {
-    const char *words[] = {compiler,
-                           "-shared",
-                           arena_printf(compilation->arena, "-Wl,-soname,%s", name),
-                           "-Wl,-z,defs,-z,relro,-z,now,-z,noexecstack",
-                           object_name,
-                           run_time_name,
-                           "-o",
-                           "library.so",
-                           "-ldl",
-                           "-lpthread",
-                           NULL};
+    const char *words[] = {compiler,    "-shared",     "-Xlinker", /* -Wl, divides at commas, which a name may have */
+                           "-soname",   "-Xlinker",    name,       "-Wl,-z,defs,-z,relro,-z,now,-z,noexecstack",
+                           object_name, run_time_name, "-o",       "library.so",
+                           "-ldl",      "-lpthread",   NULL};
     if (compilation->options->verbose) {
         for (int i = 0; words[i]; i++)
             fprintf(stderr, "%s%s", i ? " " : "", words[i]);
@@ -63,24 +57,19 @@ bool link_library(struct compilation *compilation, const char *name, const struc
         compilation->code = EXIT_ENVIRONMENT;
         return false;
     }
-    const char *above = secure_getenv("TMPDIR"), *failed = "a folder for the linker";
-    char *folder = arena_printf(arena, "%s/tilecc-XXXXXX", above && above[0] == '/' ? above : "/tmp");
-    struct output_set *inputs = output_set_create(arena);
-    bool is_there = mkdtemp(folder) != NULL;
-    if (is_there) {
-        output_set_add(inputs, arena_printf(arena, "%s/%s", folder, object_name), object->data, object->size);
-        output_set_add(inputs, arena_printf(arena, "%s/%s", folder, run_time_name), run_time->data, run_time->size);
-    }
-    if (is_there && output_set_commit(inputs, &failed)) {
-        run_linker(compilation, compiler, folder, name, out);
-    } else {
-        driver_error(compilation->options, "cannot write '%s': %s", is_there ? failed : folder, strerror(errno));
+    struct folder folder;
+    if (!folder_make(arena, "tilecc", &folder)) {
+        driver_error(compilation->options, "cannot make the folder '%s': %s", folder.path, strerror(errno));
         compilation->code = EXIT_FILE;
+        return false;
     }
-    const char *files[] = {object_name, run_time_name, "library.so"};
-    for (size_t i = 0; is_there && i < sizeof files / sizeof *files; i++)
-        unlink(arena_printf(arena, "%s/%s", folder, files[i]));
-    if (is_there)
-        rmdir(folder);
+    const char *object_path = arena_printf(arena, "%s/%s", folder.path, object_name),
+               *run_time_path = arena_printf(arena, "%s/%s", folder.path, run_time_name);
+    if (driver_write(compilation->options, object_path, object->data, object->size) &&
+        driver_write(compilation->options, run_time_path, run_time->data, run_time->size))
+        run_linker(compilation, compiler, folder.path, name, out);
+    else
+        compilation->code = EXIT_FILE;
+    folder_remove(&folder);
     return compilation->code == EXIT_OK;
 }

@@ -108,6 +108,8 @@ struct options {
 bool options_parse(struct options *options, int count, const char *const *arguments, enum exit_code *code);
 /* "tilecc: error: ..." on standard error, or an object of JSON where the options say so; options may be NULL. */
 void driver_error(const struct options *options, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Writes one file.  False: said why not. */
+bool driver_write(const struct options *options, const char *path, const void *data, size_t size);
 /* Replaces @file by the words in the file, quoted as GNU tools do.  False: *failed is the file that cannot be read. */
 struct argument_list {
     VECTOR(const char *) words;
@@ -118,8 +120,10 @@ bool response_expand(struct arena *arena, int count, const char *const *argument
 struct cache *cache_choose(const struct options *options);
 /* Notes what --plan asks for.  False: said what is wrong. */
 bool plan_option_add(struct options *options, const char *text);
-/* Says that there is no such architecture, and which is meant or near. */
+/* Does -arch name a GPU? */
+bool options_name_gpu(const struct options *options);
 int architecture_find(int number); /* the row of sm_NUMBER, with a letter before others; -1: none */
+/* Says that there is no such architecture, and which is meant or near. */
 void architecture_explain(const struct options *options, const char *word);
 /* The candidate nearest to `word`, or NULL when none is near. */
 const char *suggest_nearest(const char *word, int count, const char *const *candidates);

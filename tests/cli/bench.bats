@@ -116,7 +116,7 @@ END
     contains "no call"
     expect 2 tilecc bench -arch=cpu k.tile 'k_axpy(2, [9], [8])'
     contains "bench: k_axpy: extent 0 of y is 8, but N is 9"
-    for option in '-o x.o' -S --emit=ptx -fsyntax-only --interpret --passes=cse -MD --dryrun; do
+    for option in '-o x.o' -S --emit=ptx -fsyntax-only --interpret --passes=cse -MD --dryrun -fc++ --shared-header=../x.h; do
         expect 2 tilecc bench $option k.tile 'k_axpy(2, [9])'
         contains "makes what it measures"
     done
@@ -124,7 +124,67 @@ END
     contains "belong to 'tilecc bench'"
     CC=/nonexistent PATH=/nonexistent expect 4 "$TILECC" bench -arch=cpu k.tile 'k_axpy(2, [9])'
     contains "needs a C compiler"
-    [ -z "$(ls -d "${TMPDIR:-/tmp}"/tilecc-bench-* 2>/dev/null)" ] || true
+}
+
+@test "a call is measured for a second, or 400 times, where nothing else is asked" {
+    expect 0 tilecc bench -arch=cpu k.tile 'k_axpy(2, [9])' --json=j.json
+    [ "$(grep '"samples_ns":' j.json | tr ',' '\n' | grep -c '[0-9]')" = 400 ]
+}
+
+@test "sources of any name" {
+    for stem in measure 'a "b, c' -x; do
+        cp k.tile "./$stem.tile"
+        expect 0 tilecc bench -arch=cpu --seconds=1e-9 "./$stem.tile" 'axpy(2, [9])'
+    done
+}
+
+@test "views of pointers are refused, also where the others tell their extents" {
+    echo 'kernel f(x: in f32[N], p: in *f32[N], y: out f32[N]) grid(b: N) { y[b] = x[b]; }' >p.tile
+    for call in 'f([4])' 'f([4], _, [4])' 'f([4], [4], [4])'; do
+        expect 2 tilecc bench -arch=cpu p.tile "$call"
+        contains "views of pointers cannot be given, so not 'p'"
+        expect 2 tilecc "--interpret=$call" p.tile
+        contains "views of pointers cannot be given, so not 'p'"
+    done
+}
+
+# A C compiler that does not end: $1 and more are killed while it runs.
+killed_while_compiling() {
+    rm -rf folders started
+    mkdir folders
+    TMPDIR=$PWD/folders CC=$PWD/slow "$TILECC" "$@" 3>&- &
+    for _ in $(seq 400); do
+        [ ! -e started ] || break
+        sleep 0.05
+    done
+    [ -n "$(ls folders)" ] || { echo "no folder is made"; return 1; }
+    kill -s "$signal" $!
+    wait $! || true
+    for _ in $(seq 400); do
+        [ -n "$(ls folders)" ] || return 0
+        sleep 0.05
+    done
+    ls -R folders
+    return 1
+}
+
+@test "the folder goes, however tilecc ends" {
+    printf '#!/bin/sh\ntouch "%s/started"\nsleep 100\n' "$PWD" >slow
+    printf '#!/bin/sh\nexit 1\n' >bad
+    chmod +x slow bad
+    for signal in KILL TERM; do
+        killed_while_compiling bench -arch=cpu k.tile 'k_axpy(2, [9])'
+        killed_while_compiling -arch=cpu --emit=python k.tile
+    done
+    TMPDIR=$PWD/folders expect 0 tilecc bench -arch=cpu --seconds=1e-9 k.tile 'k_axpy(2, [9])'
+    TMPDIR=$PWD/folders expect 0 tilecc -arch=cpu --emit=python k.tile
+    TMPDIR=$PWD/folders CC=$PWD/bad expect 5 tilecc bench -arch=cpu k.tile 'k_axpy(2, [9])'
+    TMPDIR=$PWD/folders CC=$PWD/bad expect 5 tilecc -arch=cpu --emit=python k.tile
+    [ -z "$(ls -A folders)" ]
+    TMPDIR=$PWD/none expect 3 tilecc bench -arch=cpu k.tile 'k_axpy(2, [9])'
+    contains "cannot make the folder '$PWD/none/tilecc-bench-"
+    TMPDIR=$PWD/none expect 3 tilecc -arch=cpu --emit=python k.tile
+    contains "cannot make the folder '$PWD/none/tilecc-"
 }
 
 @test "without a GPU that is said" {

@@ -340,6 +340,10 @@ END
     "$TILECC" -arch=cpu --emit=python k.tile -o folder
     [ "$(cd folder && echo *)" = "k.py libk.so" ]
     rm -r folder
+    mkdir ../names # a linker's option would end at the comma
+    "$TILECC" -arch=cpu --emit=python k.tile -o '../names/a, b.py'
+    readelf -d '../names/liba, b.so' | grep -qF '[liba, b.so]'
+    python3 -c 'import sys; sys.path[:0] = ["../names"]; __import__("a, b").axpy'
     run "$TILECC" -arch=cpu --emit=python k.tile -o -
     [ "$status" = 2 ]
     [[ $output == *"-o names a file"* ]]
@@ -361,7 +365,7 @@ END
     [ "$(echo *)" = "k.d k.tile" ]
     TMPDIR=$PWD/nowhere run "$TILECC" -arch=cpu --emit=python k.tile
     [ "$status" = 3 ]
-    [[ $output == *"cannot write '"*"nowhere/tilecc-"* ]]
+    [[ $output == *"cannot make the folder '"*"nowhere/tilecc-"* ]]
     [ -z "$(ls ../temporary)" ]
 }
 

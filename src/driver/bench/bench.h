@@ -55,13 +55,13 @@ bool bench_expand(struct bench *bench, int count, const char *const *words);
 bool bench_bind(struct bench *bench, struct compilation *compilation);
 /* The value of a formula over the call's extents: numbers, names, + - * / and brackets.  False: said what is wrong. */
 bool bench_evaluate(const struct bench *bench, const struct host_call *call, const char *formula, double *value);
-/* The C program. */
-void bench_put_program(struct buffer *out, const struct bench *bench, const char *header);
+/* The C program, for kernels.h and kernels.o beside it. */
+void bench_put_program(struct buffer *out, const struct bench *bench);
 /* Writes inputs for the checked calls, and keeps what the interpreter makes of them. */
 bool bench_prepare_checks(struct bench *bench);
 void bench_compare_checks(struct bench *bench);
 /* Makes the program of the object and runs it. */
-enum exit_code bench_run(struct bench *bench, const char *stem);
+enum exit_code bench_run(struct bench *bench);
 
 double bench_median(const struct bench_call *call);
 double bench_quantile(const struct bench_call *call, double part);

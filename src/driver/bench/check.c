@@ -1,7 +1,6 @@
 /* Whether calls that are small enough give what the interpreter gives, on its inputs: the program reads and writes files. */
 #include "driver/bench/bench.h"
 
-#include <errno.h>
 #include <math.h>
 #include <string.h>
 
@@ -13,17 +12,6 @@ static const char *file_of(const struct bench *bench, int call, int memory, cons
     return arena_printf(bench->arena, "%s/%d.%d.%s", bench->folder, call, memory, suffix);
 }
 
-static bool write_input(const struct bench *bench, int call, int memory, const struct interp_memory *m)
-{
-    struct output_set *outputs = output_set_create(bench->arena);
-    const char *failed;
-    output_set_add(outputs, file_of(bench, call, memory, "in"), m->data, m->size);
-    if (output_set_commit(outputs, &failed))
-        return true;
-    driver_error(bench->options, "cannot write '%s': %s", failed, strerror(errno));
-    return false;
-}
-
 bool bench_prepare_checks(struct bench *bench)
 {
     for (int i = 0; i < bench->call_count; i++) {
@@ -32,7 +20,8 @@ bool bench_prepare_checks(struct bench *bench)
             continue;
         asked_make_memories(asked);
         for (int k = 0; k < asked->memory_count; k++)
-            if (!asked->memories[k].written && !write_input(bench, i, k, &asked->memories[k]))
+            if (!asked->memories[k].written && !driver_write(bench->options, file_of(bench, i, k, "in"),
+                                                             asked->memories[k].data, asked->memories[k].size))
                 return false;
         if (!interpret_call(asked))
             return false;

@@ -86,7 +86,8 @@ static bool read_call(struct bench *bench, const cJSON *one)
     call->samples = ARENA_ARRAY(bench->arena, double, BENCH_MOST_SAMPLES);
     cJSON_ArrayForEach(sample, samples)
     {
-        if (!cJSON_IsNumber(sample) || !(sample->valuedouble > 0) || call->sample_count == BENCH_MOST_SAMPLES)
+        if (!cJSON_IsNumber(sample) || !(sample->valuedouble > 0 && sample->valuedouble < 1e300) ||
+            call->sample_count == BENCH_MOST_SAMPLES)
             return false;
         call->samples[call->sample_count++] = sample->valuedouble;
     }

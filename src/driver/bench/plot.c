@@ -24,14 +24,20 @@ static double place(const struct axis *axis, double value, double from, double t
 static double across(const struct axis *axis, double value) { return place(axis, value, LEFT, WIDTH - RIGHT); }
 static double upward(const struct axis *axis, double value) { return place(axis, value, HEIGHT - BOTTOM, TOP); }
 
-static void put_text(struct buffer *out, double x, double y, const char *anchor, const char *text)
+/* As XML has it, which knows no control characters. */
+static void put_words(struct buffer *out, const char *text)
 {
-    buffer_printf(out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">", x, y, anchor);
     for (const char *at = text; *at; at++)
         if (*at == '<' || *at == '&')
             buffer_puts(out, *at == '<' ? "&lt;" : "&amp;");
         else
-            buffer_putc(out, *at);
+            buffer_putc(out, (unsigned char)*at < ' ' ? ' ' : *at);
+}
+
+static void put_text(struct buffer *out, double x, double y, const char *anchor, const char *text)
+{
+    buffer_printf(out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">", x, y, anchor);
+    put_words(out, text);
     buffer_puts(out, "</text>\n");
 }
 
@@ -45,8 +51,7 @@ static const char grid_style[] = "stroke=\"#ddd\"", axis_style[] = "stroke=\"#33
 static void put_point(struct buffer *out, double x, double y, const char *title)
 {
     buffer_printf(out, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"4\" fill=\"#26a\"><title>", x, y);
-    for (const char *at = title; *at; at++)
-        buffer_putc(out, *at == '<' || *at == '&' ? ' ' : *at);
+    put_words(out, title);
     buffer_puts(out, "</title></circle>\n");
 }
 
@@ -79,7 +84,7 @@ static struct axis axis_of_steps(const struct bench *bench)
     return axis;
 }
 
-/* Per cent of the bound; where no bound is known, the share of the fastest call in bytes a second. */
+/* Per cent of the bound, of calls that have one. */
 static void put_sweep(struct buffer *out, const struct bench *bench)
 {
     struct axis x = axis_of_steps(bench), y = {0, 100, false};
@@ -150,7 +155,7 @@ static void put_roofline(struct buffer *out, const struct bench *bench)
 
 void bench_put_plot(struct buffer *out, const struct bench *bench)
 {
-    int panels = bench->options->bench_operations ? 2 : 1;
+    int panels = bench->options->bench_operations && bench->copy > 0 ? 2 : 1;
     buffer_printf(out,
                   "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" font-family=\"sans-serif\" "
                   "font-size=\"12\">\n<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n",

@@ -157,13 +157,11 @@ static int number_memories(const struct bench_call *call, int *memory)
     return count;
 }
 
-void bench_put_program(struct buffer *out, const struct bench *bench, const char *header)
+void bench_put_program(struct buffer *out, const struct bench *bench)
 {
     struct buffer list = {0};
-    buffer_printf(out,
-                  "/* Made by tilecc bench: calls of kernels, which measure.h times. */\n#include \"%s\"\n"
-                  "#include \"measure.h\"\n",
-                  header);
+    buffer_printf(out, "/* Made by tilecc bench: calls of kernels, which measure.h times. */\n#include \"kernels.h\"\n"
+                       "#include \"measure.h\"\n");
     for (int i = 0; i < bench->call_count; i++) {
         int memory[ASKED_MOST_PARAMETERS], count = number_memories(&bench->calls[i], memory);
         buffer_putc(out, '\n');

@@ -89,36 +89,25 @@ static void read_output(struct bench *bench, const char *text)
             bench->calls[i].failed = "the program ended before";
 }
 
-enum exit_code bench_run(struct bench *bench, const char *stem)
+enum exit_code bench_run(struct bench *bench)
 {
     struct arena *arena = bench->arena;
     const char *program = arena_printf(arena, "%s/measure", bench->folder);
-    const char *words[] = {bench->compiler,
-                           "-O2",
-                           "-std=c99",
-                           "-D_GNU_SOURCE",
-                           "-w",
-                           "-I.",
-                           "measure.c",
-                           arena_printf(arena, "%s.o", stem),
-                           "tile_rt.o",
-                           "-o",
-                           "measure",
-                           "-ldl",
-                           "-lpthread",
-                           "-lm",
-                           NULL};
+    const char *words[] = {bench->compiler, "-O2",       "-std=c99",  "-D_GNU_SOURCE", "-w",
+                           "-I.",           "measure.c", "kernels.o", "tile_rt.o",     "-o",
+                           "measure",       "-ldl",      "-lpthread", "-lm",           NULL};
+    double each = bench->options->bench_seconds > 0 ? bench->options->bench_seconds : 1;
     struct child_result result;
     bool good = run_words(bench, words, 300, false, "cannot make the program", &result);
     buffer_free(&result.output);
     buffer_free(&result.errors);
     if (!good)
         return EXIT_TOOL;
-    const char *seconds = arena_printf(arena, "%g", bench->options->bench_seconds);
+    const char *seconds = arena_printf(arena, "%g", each);
     const char *run[] = {
         program, bench->on_gpu ? "gpu" : "cpu", bench->options->bench_warm ? "warm" : "cold", seconds, bench->folder,
         NULL};
-    good = run_words(bench, run, 3600, true, "was run", &result);
+    good = run_words(bench, run, 3600 + (int)(each * bench->call_count), true, "was run", &result);
     if (good)
         read_output(bench, result.output.data ? result.output.data : "");
     buffer_free(&result.output);

@@ -76,6 +76,8 @@ static bool take_extents(struct asked_call *asked, int index)
     const struct kernel_parameter *p = &asked->entry->parameters.data[index];
     struct host_argument *argument = &asked->arguments[index];
     int64_t elements = 1;
+    if (p->kind == KERNEL_VIEW && p->pointer_elements)
+        return asked_fail(asked, "views of pointers cannot be given, so not", p->name);
     for (int d = (p->kind == KERNEL_POINTER ? 1 : p->rank) - 1; d >= 0; d--) {
         argument->stride[d] = elements;
         if (__builtin_mul_overflow(elements, argument->extent[d], &elements) || elements > asked->most_elements)
@@ -89,8 +91,6 @@ static bool parse_extents(struct asked_call *asked, int index, int rank)
 {
     const struct kernel_parameter *p = &asked->entry->parameters.data[index];
     int64_t *extent = asked->arguments[index].extent;
-    if (p->kind == KERNEL_VIEW && p->pointer_elements)
-        return asked_fail(asked, "views of pointers cannot be given, so not", p->name);
     if (!accept(asked, '['))
         return asked_fail(asked,
                           p->optional ? "an argument of extents, [n, m], or none is needed for"

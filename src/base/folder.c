@@ -1,0 +1,83 @@
+/* A process of its own waits for the end of this one, whatever ends it, and removes the folder: the one way by which
+ * it goes. */
+#include "base/folder.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <sys/wait.h>
+
+static void remove_all(const char *path)
+{
+    DIR *list = opendir(path);
+    for (struct dirent *entry; list && (entry = readdir(list));)
+        unlinkat(dirfd(list), entry->d_name, 0); /* not "." and "..", which are folders */
+    if (list)
+        closedir(list);
+    rmdir(path);
+}
+
+/* Signals that are meant for all of a terminal's processes pass it by.  It keeps no pipe of ours open. */
+static _Noreturn void keep(const char *path, int end)
+{
+    sigset_t all;
+    char none;
+    sigfillset(&all);
+    sigprocmask(SIG_BLOCK, &all, NULL);
+    setsid();
+    for (int file = 0; file <= 2; file++)
+        close(file);
+    while (read(end, &none, 1) < 0 && errno == EINTR) {}
+    remove_all(path);
+    _exit(0);
+}
+
+bool folder_make(struct arena *arena, const char *name, struct folder *folder)
+{
+    const char *above = secure_getenv("TMPDIR");
+    char *path = arena_printf(arena, "%s/%s-XXXXXX", above && above[0] == '/' ? above : "/tmp", name);
+    int ends[2];
+    *folder = (struct folder){.path = path, .hold = -1};
+    if (!mkdtemp(path))
+        return false;
+    bool piped = pipe2(ends, O_CLOEXEC) == 0;
+    folder->keeper = piped ? fork() : -1;
+    if (folder->keeper == 0) {
+        close(ends[1]);
+        keep(path, ends[0]);
+    }
+    int reason = errno;
+    if (piped)
+        close(ends[0]);
+    if (folder->keeper > 0) {
+        folder->hold = ends[1];
+        return true;
+    }
+    if (piped)
+        close(ends[1]);
+    rmdir(path);
+    errno = reason;
+    return false;
+}
+
+static void end_keeper(struct folder *folder)
+{
+    close(folder->hold);
+    while (waitpid(folder->keeper, NULL, 0) < 0 && errno == EINTR) {}
+}
+
+void folder_remove(struct folder *folder)
+{
+    while (write(folder->hold, "", 1) < 0 && errno == EINTR) {} /* a child of ours may still have it open */
+    end_keeper(folder);
+}
+
+void folder_leave(struct folder *folder)
+{
+    kill(folder->keeper, SIGKILL);
+    end_keeper(folder);
+}
