@@ -92,7 +92,7 @@ template <class View, class T, class... Extents> View packed(T *data, Extents...
     for (int d = rank<View>; d-- > 0;) {
         view.extent[d] = all[d];
         view.stride[d] = step;
-        step *= all[d];
+        step = static_cast<std::int64_t>(static_cast<std::uint64_t>(step) * static_cast<std::uint64_t>(all[d]));
     }
     return view;
 }

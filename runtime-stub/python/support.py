@@ -36,8 +36,13 @@ class View:
     def __init__(self, pointer, element, shape, strides=None, device=None):
         if element not in _sizes:
             raise TypeError("View: there is no element %r; there are %s" % (element, ", ".join(_sizes)))
-        self.pointer, self.element, self.shape, self.device = pointer, element, tuple(shape), device
-        self.strides = _packed(self.shape) if strides is None else tuple(strides)
+        self.pointer, self.element, self.device = pointer, element, device
+        self.shape = tuple(_whole(extent, "an extent") for extent in shape)
+        self.strides = _packed(self.shape) if strides is None else tuple(_whole(stride, "a stride") for stride in strides)
+        if not 0 <= _whole(pointer, "a pointer") < 1 << 64:
+            raise OverflowError("View: a pointer cannot be %d" % pointer)
+        if len(self.strides) != len(self.shape):
+            raise TypeError("View: %d extents and %d strides" % (len(self.shape), len(self.strides)))
 
 
 class Info:
@@ -90,12 +95,22 @@ _ranges = {
 }  # fmt: skip
 
 
+def _whole(number, what):
+    if not hasattr(number, "__index__"):
+        raise TypeError("View: %s cannot be %r" % (what, number))
+    return int(number)
+
+
 def _packed(shape):
     strides, step = [], 1
     for extent in reversed(shape):
         strides.append(step)
         step *= extent
     return tuple(reversed(strides))
+
+
+def _is_taken(element, wanted):
+    return element == wanted or (wanted == "pointer" and element in ("i64", "u64"))
 
 
 def _element_of_bytes(kind, size):
@@ -154,10 +169,10 @@ def _read_interface(value, name, written, interface, device):
     element = _element_of_bytes(typestr[1], size) if typestr[0] in "|<" else None
     if read_only and written:
         raise ValueError("%s is written, and the array is read-only" % name)
-    shape, strides = interface["shape"], interface.get("strides")
+    shape, strides = tuple(interface["shape"]), interface.get("strides")
     if strides is None:
         return pointer, (element or typestr, 1), shape, _packed(shape), device, value
-    return pointer, (element or typestr, size), shape, strides, device, value
+    return pointer, (element or typestr, size), shape, tuple(strides), device, value
 
 
 def _read_array_interface(value, name, written):
@@ -260,6 +275,10 @@ class _Held(bytes):
     """A packed view, and what has to live as long as it."""
 
 
+class _HeldPointer(_ctypes.c_void_p):
+    """The same of an address."""
+
+
 # ---- kinds of parameters: each is called with an argument, and gives its element, what C takes, and its device; None: none ----
 
 
@@ -285,7 +304,10 @@ class _ViewParameter:
         if len(shape) != self.rank:
             raise TypeError("%s has %d dimensions, and %d are taken" % (self.name, len(shape), self.rank))
         element, unit = _describe(kind)
-        layout = element, self.pack(*shape, *_in_elements(strides, unit, self.name))
+        try:
+            layout = element, self.pack(*shape, *_in_elements(strides, unit, self.name))
+        except _struct.error:
+            raise OverflowError("%s has extents or strides beyond 64 bits" % self.name) from None
         if len(self.layouts) >= 256:
             self.layouts.clear()
         self.layouts[kind, shape, strides] = layout
@@ -307,7 +329,10 @@ class _PointerParameter:
         if hasattr(value, "_as_parameter_") or isinstance(value, (_ctypes.c_void_p, _ctypes._Pointer)):
             return None, _ctypes.cast(value, _ctypes.c_void_p), None
         reader = _readers.get(type(value)) or _find_reader(value, self.name)
-        pointer, kind, _, _, device, _ = reader(value, self.name, self.written)
+        pointer, kind, _, _, device, owner = reader(value, self.name, self.written)
+        if owner is not None:
+            pointer = _HeldPointer(pointer)
+            pointer.owner = owner
         return _describe(kind)[0], pointer, device
 
     def c_type(self, element):
@@ -369,6 +394,7 @@ def _member(enumeration, value):
 
 class _StructOfC(_ctypes.Structure):
     _enums = {}
+    _pointees = {}  # name: element, whether it is written
 
     def __init__(self, *values, **named):
         for field, value in zip(self._fields_, values):
@@ -387,10 +413,15 @@ class _StructOfC(_ctypes.Structure):
         bounds = _ranges.get(dict(self._fields_).get(name))
         if bounds and not bounds[0] <= value <= bounds[1]:
             raise OverflowError("%s of %s is %d, beyond %d to %d" % (name, type(self).__name__, value, *bounds))
-        if dict(self._fields_).get(name) is _ctypes.c_void_p and not (value is None or isinstance(value, int)):
+        if name in self._pointees and not (value is None or isinstance(value, int)):
             reader = _readers.get(type(value)) or _find_reader(value, name)
-            self._held = getattr(self, "_held", ()) + (value,)
-            value = reader(value, name, False)[0]
+            wanted, written = self._pointees[name]
+            pointer, kind, _, _, _, owner = reader(value, name, written)
+            element = _describe(kind)[0]
+            if not _is_taken(element, wanted):
+                raise TypeError("%s of %s points to %s, not to %s" % (name, type(self).__name__, wanted, element))
+            self._held = {**getattr(self, "_held", {}), name: (value, owner)}
+            value = pointer
         super().__setattr__(name, value)
 
 
@@ -460,8 +491,7 @@ class _Instance:
                 self.ranges.append((place, parameters[place].name) + _ranges[kind])
 
     def takes(self, elements):
-        return all(have is None or have == want or (want == "pointer" and have in ("i64", "u64"))
-                   for have, want in zip(elements, self.elements))  # fmt: skip
+        return all(have is None or _is_taken(have, want) for have, want in zip(elements, self.elements))
 
     def shown(self, parameters):
         return ", ".join("%s %s" % (p.name, e) for p, e in zip(parameters, self.elements)
@@ -524,8 +554,9 @@ class _Kernel:
                 if place is not None and (stream == CPU) != (place < 0):
                     raise ValueError("the arguments are %s, and the stream is for %s"
                                      % (_where(place), "the processor" if stream == CPU else "a GPU"))  # fmt: skip
-        except (TypeError, ValueError, OverflowError) as error:
-            raise type(error)("%s: %s" % (self.name, error)) from None
+        except (TypeError, ValueError, OverflowError) as error:  # of a class that takes a text, which those of others may not
+            kind = next(kind for kind in (TypeError, OverflowError, ValueError) if isinstance(error, kind))
+            raise kind("%s: %s" % (self.name, error)) from None
         function = instance.launch if not suffix else instance.functions[suffix]
         try:
             if stream == 0 and not self.is_current(place):
@@ -597,10 +628,13 @@ def set_workspace(memory, stream=None):
         reader = _readers.get(type(memory)) or _find_reader(memory, "memory")
         pointer, kind, shape, strides, device, _ = reader(memory, "memory", True)
         element, unit = _describe(kind)
+        if element not in _sizes:
+            raise TypeError("set_workspace: memory cannot be of %s" % element)
         size = _sizes[element]
         for extent in shape:
             size *= extent
-        if _in_elements(strides, unit, "memory") != _packed(shape):
+        steps = zip(shape, _in_elements(strides, unit, "memory"), _packed(shape))
+        if size and any(extent > 1 and stride != packed for extent, stride, packed in steps):
             raise ValueError("set_workspace: memory has gaps")
     if stream is None:
         stream = CPU if device < 0 else _current_stream(guide, device)

@@ -65,7 +65,8 @@ each() {
         command -v "$compiler" >/dev/null || continue
         for standard in 17 20 23; do
             "$compiler" -std=c++$standard -fsyntax-only -x c++ /dev/null 2>/dev/null || continue
-            "$compiler" -std=c++$standard -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror -I. "$@" || return 1
+            "$compiler" -std=c++$standard -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror \
+                -fsanitize=signed-integer-overflow -fsanitize-undefined-trap-on-error -I. "$@" || return 1
             case " $* " in *' -fsyntax-only '*) ;; *) ./a.out || { echo "$compiler $standard: $?"; return 1; } ;; esac
             found=$((found + 1))
         done

@@ -114,6 +114,10 @@ raised(OverflowError, "rows of norm is 4294967296", k.norm, rows=2**32)
 raised(k.ArgumentError, "p.rows", k.len_, k.norm(rows=40000, at=table), q, 0, r)
 raised(TypeError, "norm has the members eps, rows, f, at", k.norm, epsilon=1)
 raised(TypeError, "p is a struct norm", k.len_, 3, q, 0, r)
+raised(TypeError, "at of norm points to f32, not to f64", k.norm, at=array.array("d", [1]))
+for _ in range(9):  # what it pointed to before goes
+    p.at = array.array("f", [1, 2])
+assert len(p._held) == 1
 one = array.array("f", [0])
 k.filled(2.5, one)
 assert one[0] == 2.5
@@ -137,6 +141,17 @@ raised(ValueError, "axpy: y is written, and the buffer is read-only", k.axpy, 1,
 raised(ValueError, "the stream is for a GPU", k.axpy, 1, x, x, stream=0)
 raised(ValueError, "axpy: y is memory of the host", k.axpy, 1, k.View(4096, "f32", (4,), device=0), x)
 raised(TypeError, "there is no element 'half'", k.View, 0, "half", (1,))
+raised(TypeError, "View: a pointer cannot be None", k.View, None, "f32", (1,))
+raised(OverflowError, "View: a pointer cannot be -1", k.View, -1, "f32", (1,))
+raised(TypeError, "View: an extent cannot be 1.5", k.View, 0, "f32", (1.5,))
+raised(TypeError, "View: a stride cannot be 'a'", k.View, 0, "f32", (1,), "a")
+raised(TypeError, "View: 2 extents and 1 strides", k.View, 0, "f32", (1, 2), (1,))
+raised(OverflowError, "axpy: x has extents or strides beyond 64 bits", k.axpy, 1, k.View(64, "f32", (1 << 63,)), x)
+class Broken(ValueError):  # an error that is not made of a text
+    def __init__(self, a, b): super().__init__(a + b)
+class Raising:
+    __array_interface__ = property(lambda self: (_ for _ in ()).throw(Broken("what ", "was")))
+raised(ValueError, "axpy: what was", k.axpy, 1, Raising(), x)
 raised(TypeError, "stream is a stream", k.axpy, 1, x, x, stream="a")
 raised(TypeError, "x u8", k.axpy, 1, memoryview(b"abcd"), x)
 raised(TypeError, "axpy: a cannot be 'a'", k.axpy, "a", x, x)
@@ -209,6 +224,25 @@ was = y.sum(0)
 k.axpy(1, Exported(y[0]), Exported(y[1]))
 assert np.array_equal(y[1], was)
 raised(TypeError, "y f64", k.axpy, 1, y[0], Exported(np.ones(4)))
+class Copied(Exported):  # exports memory that goes with the capsule
+    def __dlpack__(self): return self.value.copy().__dlpack__()
+    def __dlpack_device__(self): return self.value.__dlpack_device__()
+p, q, sums = k.norm(at=Copied(np.full(9000, 7, np.float32))), Copied(np.full(9000, 3, np.float32)), np.zeros(2, np.float32)
+for _ in range(20):
+    others = [np.full(9000, 99, np.float32) for _ in range(9)]
+    k.len_(p, q, 0, sums)
+    assert sums.tolist() == [10, 10], sums
+class Listed:  # whose extents are a list
+    def __init__(self, value): self.value = value
+    __array_interface__ = property(lambda self: {**self.value.__array_interface__, "shape": [4]})
+k.axpy(1, Listed(np.ones(4, np.float32)), np.ones(4, np.float32))
+room = np.empty(4096, np.uint8)
+room = room[-room.ctypes.data % 256:][:2048].reshape(1, 2048)
+k.set_workspace(room[:, :1024])
+k.set_workspace(room[:0, :1024])
+k.set_workspace(None)
+raised(ValueError, "gaps", k.set_workspace, room.reshape(2, 1024)[:, :512])
+raised(TypeError, "memory cannot be of complex64", k.set_workspace, np.zeros(4, np.complex64))
 k.rows("none", Exported(x[::2, ::2]), z, 1, None, 0)
 assert np.array_equal(z, x[::2, ::2])
 END

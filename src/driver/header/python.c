@@ -56,6 +56,7 @@ static const char *const taken[] = {
     "with",
     "yield",
     "all",
+    "any",
     "bytes",
     "dict",
     "enumerate",
@@ -66,6 +67,7 @@ static const char *const taken[] = {
     "len",
     "list",
     "memoryview",
+    "next",
     "range",
     "reversed",
     "set",
@@ -184,6 +186,14 @@ static void put_struct(struct buffer *out, const struct kernel_struct *structure
             put_name(out, structure->members[i].name);
             buffer_puts(out, "\": ");
             put_name(out, structure->members[i].enumeration->name);
+        }
+    buffer_puts(out, "}\n    _pointees = {");
+    for (int i = 0, count = 0; i < structure->count; i++)
+        if (structure->members[i].kind == KERNEL_POINTER) {
+            buffer_puts(out, count++ ? ", \"" : "\"");
+            put_name(out, structure->members[i].name);
+            buffer_printf(out, "\": (\"%s\", %s)", element_name(structure->members[i].element),
+                          structure->members[i].pointee_const ? "False" : "True");
         }
     buffer_puts(out, "}\n\n");
 }
