@@ -148,6 +148,19 @@ END
     done
 }
 
+@test "what kernels print is not taken for results, and a call without memory hinders no other" {
+    cat >p.tile <<'END'
+kernel f(x: in f32[N], y: out f32[N]) grid(b: cdiv(N, 64)) { print("a\ncall 0\nfailed x {}", b); y[b*64 +: 64] = x[b*64 +: 64]; }
+END
+    expect 0 tilecc bench -arch=cpu p.tile 'f([65])' --json=j.json
+    contains 'failed x 1' # in the interpreter
+    lacks 'failed: '
+    [ "$(grep '"samples_ns":' j.json | tr ',' '\n' | grep -c '[0-9]')" = 400 ]
+    expect 1 tilecc bench -arch=cpu --seconds=1e-9 k.tile 'k_axpy(2, [N])' N=1099511627776,9 --json=j.json
+    contains 'failed: there is no memory for it'
+    grep -q '^k_axpy(2, \[9\]) .*% ' <<<"$output"
+}
+
 # A C compiler that does not end: $1 and more are killed while it runs.
 killed_while_compiling() {
     rm -rf folders started

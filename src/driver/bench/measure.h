@@ -60,9 +60,20 @@ static double measure_clock(void)
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
+/* Standard output as it was when the program began: what kernels print does not come between. */
+static FILE *measure_out;
+
+static void measure_open_output(void)
+{
+    int copy = dup(1);
+    measure_out = copy < 0 ? NULL : fdopen(copy, "w");
+    if (!measure_out || !freopen("/dev/null", "w", stdout))
+        exit(1);
+}
+
 static void measure_stop(const char *what)
 {
-    printf("failed %s\n", what);
+    fprintf(measure_out, "failed %s\n", what);
     exit(1);
 }
 
@@ -156,11 +167,11 @@ static void measure_open_gpu(void)
     measure_must(measure_gpu.memory_allocate(&measure_gpu.flush, measure_gpu.flush_bytes), "the GPU's memory is full");
     name(text, sizeof text, device);
     version(&number);
-    printf("device %s\ndriver %d.%d\n", text, number / 1000, number % 1000 / 10);
+    fprintf(measure_out, "device %s\ndriver %d.%d\n", text, number / 1000, number % 1000 / 10);
     measure_gpu.attribute(&value, MEASURE_CLOCK, device);
-    printf("clock %d\n", value / 1000);
+    fprintf(measure_out, "clock %d\n", value / 1000);
     measure_gpu.attribute(&value, MEASURE_PROCESSORS, device);
-    printf("processors %d\n", value);
+    fprintf(measure_out, "processors %d\n", value);
     measure_open_management(device);
 }
 
@@ -176,20 +187,19 @@ static void measure_open_cpu(void)
         }
     if (file)
         fclose(file);
-    printf("device %s\nprocessors %ld\n", name, sysconf(_SC_NPROCESSORS_ONLN));
+    fprintf(measure_out, "device %s\nprocessors %ld\n", name, sysconf(_SC_NPROCESSORS_ONLN));
 }
 
 /* ---- memory ---- */
 
+/* NULL: there is none. */
 static void *measure_allocate(const struct measure_options *options, size_t bytes)
 {
     void *memory = NULL;
     uint64_t device = 0;
     bytes = bytes ? bytes : 1;
-    if (!options->on_gpu && posix_memalign(&memory, 256, bytes))
-        measure_stop("memory is full");
-    if (options->on_gpu)
-        measure_must(measure_gpu.memory_allocate(&device, bytes), "the GPU's memory is full");
+    if (options->on_gpu ? measure_gpu.memory_allocate(&device, bytes) : posix_memalign(&memory, 256, bytes))
+        return NULL;
     return options->on_gpu ? (void *)(uintptr_t)device : memory;
 }
 
@@ -296,7 +306,7 @@ static void measure_print_running(void)
     unsigned clock = 0, power = 0;
     if (measure_gpu.clock_info && measure_gpu.power && !measure_gpu.clock_info(measure_gpu.device_handle, 1, &clock) &&
         !measure_gpu.power(measure_gpu.device_handle, &power))
-        printf("running %u %u\n", clock, power / 1000);
+        fprintf(measure_out, "running %u %u\n", clock, power / 1000);
 }
 
 /* Nanoseconds of so many launches, which stand in the stream before the first of them begins. */
@@ -342,7 +352,7 @@ static int measure_time(const struct measure_options *options, const struct meas
             samples[0] = (measure_clock() - start) * 1e9;
         }
         for (int i = 0; i < here && !status; i++)
-            printf("sample %.1f\n", samples[i]);
+            fprintf(measure_out, "sample %.1f\n", samples[i]);
         count += here;
     }
     return status;
@@ -398,37 +408,50 @@ static void measure_copy(const struct measure_options *options)
 {
     double best = 0;
     void *from = measure_allocate(options, MEASURE_COPY), *to = measure_allocate(options, MEASURE_COPY);
+    if (!from || !to)
+        measure_stop("memory is full");
     if (!options->on_gpu)
         memset(from, 1, MEASURE_COPY);
     for (int i = 0; i < (options->on_gpu ? 20 : 4); i++) {
         double rate = options->on_gpu ? measure_copy_gpu(to, from) : measure_copy_cpu(to, from);
         best = i && rate > best ? rate : best; /* the first one touches the memory */
     }
-    printf("copy %.4g\n", best);
+    fprintf(measure_out, "copy %.4g\n", best);
     measure_free(options, from);
     measure_free(options, to);
 }
 
-static void measure_one(const struct measure_options *options, const struct measure_call *call, int number)
+static int measure_with(const struct measure_options *options, const struct measure_call *call, int number,
+                        void *const *memory)
 {
-    void *memory[MEASURE_MOST_MEMORIES];
     struct CUstream_st *stream = options->on_gpu ? measure_gpu.stream : TILE_CPU;
     struct tile_kernel_info info = {0};
-    printf("call %d\n", number);
-    for (int k = 0; k < call->memory_count; k++)
-        memory[k] = measure_allocate(options, call->memory[k].bytes);
     int status = call->checked ? measure_check(options, call, number, stream, memory) : 0;
     for (int k = 0; k < call->memory_count && !status; k++)
         measure_fill_memory(options, &call->memory[k], memory[k]);
     status = status ? status : call->query(stream, memory, &info);
     if (!status)
-        printf("variant %s %s\n", info.target, info.variant_text ? info.variant_text : "");
-    status = status ? status : measure_time(options, call, memory);
-    if (status)
-        printf("failed %s\n", status < 0 ? "the GPU stopped with an error" : tile_last_error());
-    for (int k = 0; k < call->memory_count; k++)
-        measure_free(options, memory[k]);
-    fflush(stdout);
+        fprintf(measure_out, "variant %s %s\n", info.target, info.variant_text ? info.variant_text : "");
+    return status ? status : measure_time(options, call, memory);
+}
+
+static void measure_one(const struct measure_options *options, const struct measure_call *call, int number)
+{
+    void *memory[MEASURE_MOST_MEMORIES];
+    int made = 0;
+    fprintf(measure_out, "call %d\n", number);
+    while (made < call->memory_count && (memory[made] = measure_allocate(options, call->memory[made].bytes)) != NULL)
+        made++;
+    if (made < call->memory_count)
+        fprintf(measure_out, "failed there is no memory for it\n");
+    else {
+        int status = measure_with(options, call, number, memory);
+        if (status)
+            fprintf(measure_out, "failed %s\n", status < 0 ? "the GPU stopped with an error" : tile_last_error());
+    }
+    while (made-- > 0)
+        measure_free(options, memory[made]);
+    fflush(measure_out);
 }
 
 /* arguments: gpu or cpu, cold or warm, seconds of each call, the folder of checks */
@@ -440,6 +463,7 @@ static int measure_main(const struct measure_call *calls, int count, int argumen
     }
     struct measure_options options = {strcmp(arguments[1], "gpu") == 0, strcmp(arguments[2], "warm") == 0,
                                       atof(arguments[3]), arguments[4]};
+    measure_open_output();
     if (options.on_gpu)
         measure_open_gpu();
     else
