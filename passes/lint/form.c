@@ -12,7 +12,11 @@
 
 struct forms forms_make(struct arena *arena, const struct ir_function *function)
 {
-    return (struct forms){.varies = ARENA_ARRAY(arena, signed char, function->next_value_id *(IR_MAX_RANK + 1))};
+    int values = function->next_value_id;
+    return (struct forms){.arena = arena,
+                          .varies = ARENA_ARRAY(arena, signed char, values *(IR_MAX_RANK + 1)),
+                          .scalars = ARENA_ARRAY(arena, struct form *, values),
+                          .tiles = ARENA_ARRAY(arena, struct tile_form *, values)};
 }
 
 /* An operand of the operation, or of one inside it. */
@@ -75,10 +79,14 @@ static struct form joined(struct form form)
 
 struct form form_widen(struct form form, int64_t step, int64_t count)
 {
-    int64_t reach;
+    int64_t reach, whole;
     if (count <= 1 || step == 0 || form.width == FORM_ALL)
         return form;
-    form.known = !__builtin_mul_overflow(step, count - 1, &reach) && form.known;
+    if (__builtin_mul_overflow(step, count, &reach) || reach == INT64_MIN) {
+        form.known = false;
+        return form;
+    }
+    reach -= step;
     if (step < 0) {
         form.known = !__builtin_add_overflow(form.offset, reach, &form.offset) && form.known;
         step = -step;
@@ -91,7 +99,8 @@ struct form form_widen(struct form form, int64_t step, int64_t count)
         form.apart = step;
     } else if (step == form.apart) {
         form.known = !__builtin_add_overflow(form.times, count - 1, &form.times) && form.known;
-    } else if (form.times <= FORM_MOST_RUNS && step == form.apart * form.times) {
+    } else if (form.times <= FORM_MOST_RUNS && !__builtin_mul_overflow(form.apart, form.times, &whole) &&
+               step == whole) {
         form.known = !__builtin_mul_overflow(form.times, count, &form.times) && form.known;
     } else {
         form.known = false;
@@ -174,12 +183,13 @@ static struct form common(struct forms *forms, const struct ir_value *value)
 static struct form variable_form(const struct ir_value *value)
 {
     const struct ir_operation *loop = value->block->parent;
-    int64_t from, to, step;
+    int64_t from, to, step, length;
     if (!loop || loop->opcode != OP_FOR || value->index != 0 || ir_number(loop, IR_ATTRIBUTE_MULTIPLY, 0) ||
         !ir_constant_integer(loop->operands[0], &from) || !ir_constant_integer(loop->operands[1], &to) ||
-        !ir_constant_integer(loop->operands[2], &step) || step < 1 || to <= from || to - from > INT32_MAX)
+        !ir_constant_integer(loop->operands[2], &step) || step < 1 || to <= from ||
+        __builtin_sub_overflow(to, from, &length) || length > INT32_MAX)
         return (struct form){0};
-    return form_widen(form_number(from), step, (to - from + step - 1) / step);
+    return form_widen(form_number(from), step, (length - 1) / step + 1);
 }
 
 /* An index of the grid by a number: a quotient, a remainder, or the same by shifts and masks. */
@@ -203,7 +213,7 @@ static struct form part_form(struct forms *forms, const struct ir_operation *op)
     return form;
 }
 
-struct form form_of(struct forms *forms, const struct ir_value *value)
+static struct form find_form(struct forms *forms, const struct ir_value *value)
 {
     const struct ir_operation *op = value->definition;
     struct form form = {0};
@@ -240,6 +250,18 @@ struct form form_of(struct forms *forms, const struct ir_value *value)
     return form.known ? form : common(forms, value);
 }
 
+/* Each is found once: a value that is used twice in each of many steps stands at the end of very many ways. */
+struct form form_of(struct forms *forms, const struct ir_value *value)
+{
+    struct form **known = &forms->scalars[value->id];
+    if (!*known) {
+        struct form form = find_form(forms, value);
+        *known = ARENA_NEW(forms->arena, struct form);
+        **known = form;
+    }
+    return **known;
+}
+
 /* A tile of indexes: base + the sum of along[axis] * the position along the axis. */
 struct tile_form {
     struct form base;
@@ -263,7 +285,20 @@ static bool moves_axes(const struct ir_type *from, const struct ir_type *to, con
     return true;
 }
 
-static struct tile_form tile_form(struct forms *forms, const struct ir_value *tile)
+/* along + sign * other, for each axis; false: one does not fit. */
+static bool add_along(int rank, int64_t *along, int64_t sign, const int64_t *other)
+{
+    bool fits = true;
+    for (int d = 0; d < rank; d++)
+        fits = (sign > 0 ? !__builtin_add_overflow(along[d], other[d], &along[d])
+                         : !__builtin_sub_overflow(along[d], other[d], &along[d])) &&
+               fits;
+    return fits;
+}
+
+static struct tile_form tile_form(struct forms *forms, const struct ir_value *tile);
+
+static struct tile_form find_tile_form(struct forms *forms, const struct ir_value *tile)
 {
     const struct ir_operation *op = tile->definition;
     struct tile_form form = {0}, other;
@@ -295,8 +330,7 @@ static struct tile_form tile_form(struct forms *forms, const struct ir_value *ti
         form = tile_form(forms, op->operands[0]);
         other = tile_form(forms, op->operands[1]);
         form.base = form_add(form.base, other.base, sign);
-        for (int d = 0; d < tile->type->rank; d++)
-            form.along[d] += sign * other.along[d];
+        form.base.known = add_along(tile->type->rank, form.along, sign, other.along) && form.base.known;
         break;
     }
     case OP_MUL: {
@@ -314,6 +348,17 @@ static struct tile_form tile_form(struct forms *forms, const struct ir_value *ti
     default: break;
     }
     return form;
+}
+
+static struct tile_form tile_form(struct forms *forms, const struct ir_value *tile)
+{
+    struct tile_form **known = &forms->tiles[tile->id];
+    if (!*known) {
+        struct tile_form form = find_tile_form(forms, tile);
+        *known = ARENA_NEW(forms->arena, struct tile_form);
+        **known = form;
+    }
+    return **known;
 }
 
 /* All elements: one axis after the other, the one of the smallest step first. */
@@ -363,8 +408,7 @@ static struct tile_form pointer_form(struct forms *forms, const struct ir_value 
         form = pointer_form(forms, op->operands[0], base);
         other = tile_form(forms, op->operands[1]);
         form.base = form_add(form.base, other.base, 1);
-        for (int d = 0; d < pointer->type->rank; d++)
-            form.along[d] += other.along[d];
+        form.base.known = add_along(pointer->type->rank, form.along, 1, other.along) && form.base.known;
         break;
     default: *base = NULL; break;
     }

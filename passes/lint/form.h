@@ -21,8 +21,12 @@ struct form {
     bool same, known; /* same: a common value is added; known: the form holds at all */
 };
 /* What is asked about the values of one function again and again. */
+struct tile_form;
 struct forms {
-    signed char *varies; /* by value id and dimension of the grid: 0 not asked, 1 no, 2 yes */
+    struct arena *arena;
+    signed char *varies;   /* by value id and dimension of the grid: 0 not asked, 1 no, 2 yes */
+    struct form **scalars; /* by value id; NULL: not asked */
+    struct tile_form **tiles;
 };
 
 struct forms forms_make(struct arena *arena, const struct ir_function *function);

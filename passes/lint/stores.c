@@ -14,7 +14,7 @@
 #include "passes/lint/form.h"
 #include "passes/lint/lint.h"
 
-enum { MOST_STORES = 64, MOST_STEP = 4096, MOST_TRIED = 256 };
+enum { MOST_STORES = 64, MOST_STEP = 4096, MOST_TRIED = 256, MOST_DEPTH = 8, MOST_ASKED = 1000 };
 
 /* A store to the view, or a load from it. */
 struct store {
@@ -40,8 +40,8 @@ struct stores {
     bool unformed;   /* an index of one is not of the form */
 };
 
-/* factor * variable + something, NULL: none such. */
-static const struct ir_operation *loop_of(struct stores *s, const struct ir_value *index, int64_t *factor,
+/* factor * variable + something, in at most `depth` steps; NULL: none such. */
+static const struct ir_operation *loop_of(struct stores *s, const struct ir_value *index, int depth, int64_t *factor,
                                           struct form *beside)
 {
     const struct ir_operation *op = index->definition, *loop = NULL;
@@ -51,9 +51,9 @@ static const struct ir_operation *loop_of(struct stores *s, const struct ir_valu
         return index->index == 0 && index->block->parent && index->block->parent->opcode == OP_FOR
                    ? index->block->parent
                    : NULL;
-    for (int i = 0; (op->opcode == OP_ADD || op->opcode == OP_MUL) && i < 2 && !loop; i++) {
+    for (int i = 0; depth > 0 && (op->opcode == OP_ADD || op->opcode == OP_MUL) && i < 2 && !loop; i++) {
         struct form other = form_of(&s->forms, op->operands[1 - i]);
-        loop = loop_of(s, op->operands[i], factor, beside);
+        loop = loop_of(s, op->operands[i], depth - 1, factor, beside);
         if (!loop)
             continue;
         if (op->opcode == OP_ADD)
@@ -110,7 +110,7 @@ static bool take_places(struct stores *s, struct store *store, const struct ir_a
             store->form[d] = form_of_tile(&s->forms, access->index[d]);
         } else {
             store->form[d] = form_widen(index_form(s, access->index[d]), 1, width);
-            store->loop[d] = loop_of(s, access->index[d], &store->factor[d], &store->beside[d]);
+            store->loop[d] = loop_of(s, access->index[d], MOST_DEPTH, &store->factor[d], &store->beside[d]);
             store->beside[d] = form_widen(store->beside[d], 1, width);
         }
         known = known && store->form[d].known;
@@ -395,12 +395,13 @@ static bool is_agreement(const struct ir_value *condition)
            op->operands[1]->definition && op->operands[1]->definition->opcode == OP_EXTENT;
 }
 
-/* Whether a condition says more of an extent of that class than that it is another's. */
-static bool asks_extent(const struct stores *s, const struct ir_value *value, int class)
+/* Whether a condition says more of an extent of that class than that it is another's.  One that is too long to be looked
+ * through in *steps may. */
+static bool asks_extent(const struct stores *s, const struct ir_value *value, int class, int *steps)
 {
     const struct ir_operation *op = value->definition;
-    if (!op)
-        return false;
+    if (--*steps < 0 || !op)
+        return op;
     if (op->opcode == OP_EXTENT) {
         const struct ir_value *view = op->operands[0];
         bool is_argument = !view->definition && !view->block->parent && view->index < s->function->facts.count;
@@ -408,7 +409,7 @@ static bool asks_extent(const struct stores *s, const struct ir_value *value, in
                s->function->facts.data[view->index].extent_class[ir_number(op, IR_ATTRIBUTE_DIMENSION, 0)] == class;
     }
     for (int i = 0; i < op->operand_count; i++)
-        if (asks_extent(s, op->operands[i], class))
+        if (asks_extent(s, op->operands[i], class, steps))
             return true;
     return false;
 }
@@ -416,8 +417,9 @@ static bool asks_extent(const struct stores *s, const struct ir_value *value, in
 /* A condition of the call, beyond the agreement of names. */
 static bool is_asked(const struct stores *s, int class)
 {
+    int steps = MOST_ASKED;
     for (const struct ir_operation *op = s->function->body->first; op; op = op->next)
-        if (op->opcode == OP_ASSUME && !is_agreement(op->operands[0]) && asks_extent(s, op->operands[0], class))
+        if (op->opcode == OP_ASSUME && !is_agreement(op->operands[0]) && asks_extent(s, op->operands[0], class, &steps))
             return true;
     return false;
 }
@@ -478,12 +480,14 @@ static void check_exchange(struct stores *s, int g)
 static bool counts_rounded(const struct stores *s, const struct ir_operation *loop, int class, int64_t by)
 {
     int64_t from, step, parts;
+    int steps = MOST_ASKED;
     const struct ir_operation *to = loop->operands[1]->definition;
     while (to && to->opcode == OP_CAST)
         to = to->operands[0]->definition;
     return to && to->opcode == OP_DIV && ir_constant_integer(to->operands[1], &parts) && parts == by &&
            ir_constant_integer(loop->operands[0], &from) && from == 0 &&
-           ir_constant_integer(loop->operands[2], &step) && step == 1 && asks_extent(s, to->operands[0], class);
+           ir_constant_integer(loop->operands[2], &step) && step == 1 &&
+           asks_extent(s, to->operands[0], class, &steps) && steps >= 0;
 }
 
 /* for j in 0..N / B { y[j*B +: B] = … } leaves out what B does not divide. */

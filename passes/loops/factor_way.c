@@ -112,15 +112,17 @@ bool factor_all_by_threads(const struct target_row *target, struct ir_function *
 
 /* ---- rows ---- */
 
-/* A producer has it, as it follows from arguments and from variables of loops alone. */
-static bool is_counted(const struct ir_value *value)
+enum { MOST_STEPS = 256 };
+
+/* A producer has it, as it follows in so many steps from arguments and from variables of loops alone. */
+static bool is_counted(const struct ir_value *value, int *steps)
 {
     const struct ir_operation *op = value->definition;
     if (!op)
         return !value->block->parent || (value->block->parent->opcode == OP_FOR && value->index == 0);
-    bool plain = !op->region_count && !ir_has_effect(op) && !ir_has_trait(op, IR_TRAIT_READ);
+    bool plain = --*steps >= 0 && !op->region_count && !ir_has_effect(op) && !ir_has_trait(op, IR_TRAIT_READ);
     for (int i = 0; i < op->operand_count && plain; i++)
-        plain = is_counted(op->operands[i]);
+        plain = is_counted(op->operands[i], steps);
     return plain;
 }
 
@@ -129,7 +131,7 @@ const struct ir_type *factor_row_buffer(const struct ir_operation *load, const c
     static const int order[1] = {0};
     const struct ir_type *tile = load->results[0]->type;
     struct ir_context *context = load->block->function->module->context;
-    int contiguous, extent[1] = {(int)tile->extent[0]};
+    int contiguous, extent[1] = {(int)tile->extent[0]}, steps = MOST_STEPS;
     *why = NULL;
     if (planning_asked_way(load) == IR_WAY_REGISTERS || tile->rank != 1 ||
         !buffer_copy_possible(NULL, load, &contiguous, why))
@@ -140,7 +142,7 @@ const struct ir_type *factor_row_buffer(const struct ir_operation *load, const c
             return NULL;
         }
     for (int i = 0; i < load->operand_count; i++)
-        if (!is_counted(load->operands[i])) {
+        if (!is_counted(load->operands[i], &steps)) {
             *why = "where it reads is not counted, but computed from tiles or memory";
             return NULL;
         }

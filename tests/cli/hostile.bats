@@ -49,6 +49,31 @@ answered() {
     { seq 100000 | sed 's/.*/const C& = &;/'; kernel 'x[b*64 +: 64] = C99999 + 0.0;'; } >h.tile && answered 0
 }
 
+# A statement for each of 60 steps, of which each uses the one before twice: 2^60 ways lead from the last to the first.
+doubled() { echo "let a0 = i64($1);"; seq 60 | awk -v by="$2" '{ e = by; gsub(/X/, "a" ($1 - 1), e); print "let a" $1 " = " e ";" }'; }
+
+@test "indexes of which each step uses the one before twice" {
+    for by in 'X + X' 'X*X + X' 'X*X - X/7'; do
+        kernel "$(doubled b "$by") x[a60 +: 64] = 1.0;" >h.tile && answered 0
+        kernel "for i in 0..4 { $(doubled i "$by") x[a60 +: 64] = f32(b); }" >h.tile && answered 0
+        kernel "$(doubled b "$by" | sed 's/i64(b)/i64(b) + i64(iota(64))/') x[a60] = 1.0;" >h.tile && answered 0
+    done
+    cat >h.tile <<END
+kernel k(a: in f16[M, K], w: in f16[K, N], c: in f32[L], y: out f32[M, N])
+    grid(i: cdiv(M, 128), j: cdiv(N, 128)) requires(K % 64 == 0, N % 64 == 0)
+{
+    var acc = f32[128, 128](0.0);
+    for k in 0..cdiv(K, 64) {
+        $(doubled k 'X*X')
+        acc = dot(a[i*128 +: 128, k*64 +: 64], w[k*64 +: 64, j*128 +: 128], acc);
+        acc = acc + reshape(c[a60*128 +: 128], 1, 128);
+    }
+    y[i*128 +: 128, j*128 +: 128] = acc;
+}
+END
+    expect 0 timeout 60 "$TILECC" -arch=sm_90a --emit=ptx h.tile
+}
+
 @test "extents of tiles beyond measure" {
     for n in 0 -1 2147483647 2147483648 4294967296 9223372036854775807 9223372036854775808 18446744073709551616; do
         kernel "let t = f32[$n](0.0); x[b*64 +: 64] = sum(t);" >h.tile && answered 1

@@ -41,20 +41,23 @@ bool linear_keeps_number(const struct ranges *ranges, const struct ir_operation 
     return (whole || range.low >= 0) && range_within(range, range_of_element(to));
 }
 
-struct linear linear_of(const struct ranges *ranges, const struct ir_value *value)
+enum { MOST_STEPS = 1000 };
+
+static struct linear find_linear(const struct ranges *ranges, const struct ir_value *value, int *steps)
 {
     struct linear plain = {value, 1, 0};
     const struct ir_operation *op = value->definition;
     int64_t number;
     if (ir_constant_integer(value, &number))
         return (struct linear){NULL, 0, number};
-    if (!op)
+    if (!op || --*steps < 0)
         return plain;
     if (op->opcode == OP_CAST && linear_keeps_number(ranges, op))
-        return linear_of(ranges, op->operands[0]);
+        return find_linear(ranges, op->operands[0], steps);
     if ((op->opcode != OP_ADD && op->opcode != OP_SUB && op->opcode != OP_MUL) || !linear_is_exact(ranges, op))
         return plain;
-    struct linear a = linear_of(ranges, op->operands[0]), b = linear_of(ranges, op->operands[1]), out;
+    struct linear a = find_linear(ranges, op->operands[0], steps), out;
+    struct linear b = find_linear(ranges, op->operands[1], steps);
     if (op->opcode == OP_MUL) {
         struct linear factor = a.term ? b : a, other = a.term ? a : b;
         if (factor.term || __builtin_mul_overflow(other.scale, factor.offset, &out.scale) ||
@@ -73,4 +76,11 @@ struct linear linear_of(const struct ranges *ranges, const struct ir_value *valu
     out.term = a.term ? a.term : b.term;
     out.scale = a.term ? a.scale : b.scale;
     return out;
+}
+
+/* Of a value that is used twice in each of many steps not all ways are gone. */
+struct linear linear_of(const struct ranges *ranges, const struct ir_value *value)
+{
+    int steps = MOST_STEPS;
+    return find_linear(ranges, value, &steps);
 }
