@@ -33,7 +33,8 @@
 #include "passes/layout/memory_access.h"
 #include "targets/target.h"
 
-enum { LEAST_REGISTERS = 8, LEAST_BYTES = 8 /* of a thread's copy, at once */, OTHER_REGISTERS = 32, DEPTH = 32 };
+enum { LEAST_REGISTERS = 8, LEAST_BYTES = 8 /* of a thread's copy, at once */, OTHER_REGISTERS = 32, MOST_STEPS = 256 };
+enum { MOST_BLOCKS = 16 };          /* of a multiprocessor */
 enum { WAITING, SPEAKING, COMING }; /* the instances in the loop's state */
 
 struct carried {
@@ -95,18 +96,18 @@ static bool find_carried(const struct holding *h, int index, struct carried *car
     return reader != NULL;
 }
 
-/* Made of the instance's number and of what is the same in all of them. */
-static bool is_numbered(const struct holding *h, const struct ir_value *value, int depth)
+/* Made in so many steps of the instance's number and of what is the same in all of them. */
+static bool is_numbered(const struct holding *h, const struct ir_value *value, int *steps)
 {
     const struct ir_operation *op = value->definition;
     if (!ir_is_inside(value, h->loop))
         return true;
     if (!op)
         return value == h->loop->regions[1]->arguments.data[SPEAKING];
-    if (op->region_count || !ir_has_trait(op, IR_TRAIT_PURE) || depth > DEPTH)
+    if (--*steps < 0 || op->region_count || !ir_has_trait(op, IR_TRAIT_PURE))
         return false;
     for (int i = 0; i < op->operand_count; i++)
-        if (!is_numbered(h, op->operands[i], depth + 1))
+        if (!is_numbered(h, op->operands[i], steps))
             return false;
     return true;
 }
@@ -116,6 +117,7 @@ static const char *problem_of_load(const struct holding *h, const struct ir_oper
 {
     struct ir_access access;
     uint64_t other;
+    int steps = MOST_STEPS;
     if (!load || load->opcode != OP_LOAD || load->block != h->speaker->regions[0])
         return "it is computed";
     if (!ir_access_of(load, &access) || access.mask)
@@ -123,7 +125,8 @@ static const char *problem_of_load(const struct holding *h, const struct ir_oper
     if (!access.other || !ir_constant_of(access.other, &other) || other != 0)
         return "what lies outside the view is not zero";
     for (int i = 0; i < load->operand_count; i++)
-        if (!is_numbered(h, load->operands[i], 0) || (i > 0 && i <= access.rank && access.place[i - 1] == IR_GATHER))
+        if (!is_numbered(h, load->operands[i], &steps) ||
+            (i > 0 && i <= access.rank && access.place[i - 1] == IR_GATHER))
             return "its place is read from memory";
     if (memory_copy_bytes(load) < LEAST_BYTES)
         return "strides and starts are not known to be multiples of 8 bytes";
@@ -425,7 +428,7 @@ static void find_registers(struct ir_operation *op, void *data)
 }
 
 /* Blocks that a multiprocessor should run at once: their registers are enough for the largest tile, twice as much for a
- * scan of it, and addresses. */
+ * scan of it, and addresses.  No more than each multiprocessor takes: ptxas would warn and forget the number. */
 static int count_blocks(const struct holding *h)
 {
     const struct target_row *target = h->context->target;
@@ -435,7 +438,8 @@ static int count_blocks(const struct holding *h)
     ir_walk(h->function->body, find_registers, &tile);
     int64_t needed = 3 * tile + OTHER_REGISTERS;
     int64_t by_registers = target_registers(target) / (32 * h->function->warps * needed);
-    int64_t blocks = by_shared < by_registers ? by_shared : by_registers;
+    int64_t most = int64_min(MOST_BLOCKS, target->warps / h->function->warps);
+    int64_t blocks = int64_min(most, int64_min(by_shared, by_registers));
     return blocks < 1 ? 1 : (int)blocks;
 }
 

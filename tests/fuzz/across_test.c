@@ -25,11 +25,13 @@ static const struct {
 
 static bool is_wide(const char *type) { return strstr(type, "64") != NULL; }
 
-/* A scan over all elements, or over those of each row. */
-static void make_scan(struct buffer *out, struct random *random)
+/* A scan over all elements, or over those of each row.  Of large blocks a warp has the tile of two instances, which wait
+ * in shared memory.  Returns the most elements that are worth it. */
+static int make_scan(struct buffer *out, struct random *random)
 {
+    bool large = random_chance(random, 30);
     int which = random_below(random, (int)(sizeof operations / sizeof *operations)),
-        block = 1 << random_below(random, 7);
+        block = large ? 256 << random_below(random, 2) : 1 << random_below(random, 7);
     const char *type = operations[which].type, *none = operations[which].none;
     bool rows = random_chance(random, 30), wide = is_wide(type) || random_chance(random, 25);
     const char *m = rows ? "m, " : "", *of_all = rows ? "[m, .., ..]" : "";
@@ -37,8 +39,8 @@ static void make_scan(struct buffer *out, struct random *random)
     buffer_printf(out, "fn f(a: %s, b: %s) -> %s = %s;\n", type, type, type, operations[which].of);
     buffer_printf(out, "kernel k(x: in %s[%sN], y: out %s[%sN])\n    grid(ordered b: cdiv(N, %d)%s)\n", type, size,
                   type, size, block, rows ? ", m: M" : "");
-    if (random_chance(random, 50))
-        buffer_printf(out, "    tune(warps: {%d})\n", 1 << random_below(random, 3));
+    if (large || random_chance(random, 50))
+        buffer_printf(out, "    tune(warps: {%d})\n", 1 << random_below(random, large ? 1 : 3));
     if (wide)
         buffer_printf(out, "    scratch(state: u32[%scdiv(N, %d), 32] = 0, values: %s[%s2, cdiv(N, %d)])\n", size,
                       block, type, size, block);
@@ -51,6 +53,7 @@ static void make_scan(struct buffer *out, struct random *random)
     if (wide)
         buffer_printf(out, "values%s, ", of_all);
     buffer_printf(out, "b, own, f, %s);\n    y[%sb*%d +: %d] = f(before, s);\n}\n", none, m, block, block);
+    return large ? 6 * block : 300;
 }
 
 /* Instances that take turns, and the last one to arrive. */
@@ -146,14 +149,14 @@ int main(int count, char **arguments)
         struct random random = {seed};
         struct buffer text = {0};
         char given[64];
-        int kind = random_below(&random, 100);
+        int kind = random_below(&random, 100), most = 300;
         if (kind < 50)
-            make_scan(&text, &random);
+            most = make_scan(&text, &random);
         else if (kind < 65)
             make_turns(&text, &random);
         else
             make_split(&text, &random);
-        snprintf(given, sizeof given, "N=%d M=%d", random_between(&random, 1, 300), random_between(&random, 1, 3));
+        snprintf(given, sizeof given, "N=%d M=%d", random_between(&random, 1, most), random_between(&random, 1, 3));
         if (count > 3)
             fputs(text.data, stdout);
         for (size_t t = 0; t < sizeof targets / sizeof *targets; t++)

@@ -284,3 +284,20 @@ END
     [ "$(grep -c '"code":"R2001"' log)" -eq 3 ] || { cat log; false; }
     grep -q '"instances":\["product<f16>\[BM=64,BN=64,BK=32\] sm_90a aligned","product<f16>\[BM=64,BN=64,BK=32\] sm_90a general"\]}$' log
 }
+
+@test "blocks that walk over an ordered grid ask for no more of a multiprocessor than it takes: ptxas has no warning" {
+    cat >few.tile <<'K'
+fn add(a: f32, b: f32) -> f32 = a + b;
+kernel few(x: in f32[N], y: out f32[N]) grid(ordered b: cdiv(N, 256)) scratch(state: u64[cdiv(N, 256), 16] = 0)
+    tune(warps: {1} = 1)
+{
+    let v = x[b*256 +: 256];
+    y[b*256 +: 256] = cumsum(v) + look_back(state, b, sum(v), add, 0.0);
+}
+K
+    for target in sm_75 sm_80 sm_86 sm_90a sm_100a sm_120a; do
+        "$TILECC" -arch=$target -S few.tile -o - >few.ptx
+        [ "$(sed -n 's/^\.minnctapersm \([0-9]*\)$/\1/p' few.ptx | sort -n | tail -1)" -le 16 ]
+        [ -z "${PTXAS-}" ] || [ -z "$("$TILECC" -arch=$target few.tile -o few.o 2>&1)" ]
+    done
+}
