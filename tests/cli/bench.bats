@@ -204,5 +204,5 @@ killed_while_compiling() {
     [ ! -e /dev/nvidiactl ] || skip "there is one"
     needs_ptxas
     expect 5 tilecc bench -arch=sm_80 k.tile 'k_axpy(2, [9])'
-    contains "there is no NVIDIA driver"
+    contains "/measure failed: there is no NVIDIA driver"
 }

@@ -6,15 +6,22 @@
 
 #include "base/child.h"
 
-/* What the program says when it gives up: "failed there is no NVIDIA driver". */
-static const char *last_line(struct arena *arena, const char *text)
+static const char *word_behind(const char *line, const char *word)
+{
+    size_t length = strlen(word);
+    return strncmp(line, word, length) == 0 && line[length] == ' ' ? line + length + 1 : NULL;
+}
+
+/* Why the program gave up: its last line is "failed there is no NVIDIA driver". */
+static const char *last_reason(struct arena *arena, const char *text)
 {
     size_t size = strlen(text), begin;
     while (size && text[size - 1] == '\n')
         size--;
     for (begin = size; begin && text[begin - 1] != '\n'; begin--)
         ;
-    return arena_substring(arena, text + begin, size - begin);
+    const char *line = arena_substring(arena, text + begin, size - begin), *reason = word_behind(line, "failed");
+    return reason ? reason : line;
 }
 
 static bool run_words(const struct bench *bench, const char *const *words, int seconds, bool keeps, const char *what,
@@ -35,15 +42,9 @@ static bool run_words(const struct bench *bench, const char *const *words, int s
                  result->not_started   ? "it cannot be run"
                  : result->timed_out   ? "it took too long"
                  : result->signal      ? "it crashed"
-                 : result->output.size ? last_line(bench->arena, result->output.data)
+                 : result->output.size ? last_reason(bench->arena, result->output.data)
                                        : "it failed");
     return false;
-}
-
-static const char *word_behind(const char *line, const char *word)
-{
-    size_t length = strlen(word);
-    return strncmp(line, word, length) == 0 && line[length] == ' ' ? line + length + 1 : NULL;
 }
 
 static void read_line(struct bench *bench, struct bench_call **call, const char *line)
@@ -107,7 +108,7 @@ enum exit_code bench_run(struct bench *bench)
     const char *run[] = {
         program, bench->on_gpu ? "gpu" : "cpu", bench->options->bench_warm ? "warm" : "cold", seconds, bench->folder,
         NULL};
-    good = run_words(bench, run, 3600 + (int)(each * bench->call_count), true, "was run", &result);
+    good = run_words(bench, run, 3600 + (int)(each * bench->call_count), true, "failed", &result);
     if (good)
         read_output(bench, result.output.data ? result.output.data : "");
     buffer_free(&result.output);
