@@ -114,6 +114,10 @@ END
     contains "one source"
     expect 2 tilecc bench k.tile N=3
     contains "no call"
+    expect 2 tilecc bench k.tile 'k_axpy(2, [9])' N=3
+    contains "N is given values and stands in no call"
+    expect 2 tilecc bench k.tile 'k_axpy(2, [N])' N=3 N=4
+    contains "N is given values twice"
     expect 2 tilecc bench -arch=cpu k.tile 'k_axpy(2, [9], [8])'
     contains "bench: k_axpy: extent 0 of y is 8, but N is 9"
     for option in '-o x.o' -S --emit=ptx -fsyntax-only --interpret --passes=cse -MD --dryrun -fc++ --shared-header=../x.h; do

@@ -105,6 +105,23 @@ static bool add_calls(struct bench *bench, const char *text, int sweep_count, co
     return true;
 }
 
+/* A name that stands in no call, or twice among the values, is a slip. */
+static bool check_sweep(const struct bench *bench, const struct sweep *sweeps, int number, int count,
+                        const char *const *words)
+{
+    bool used = false;
+    for (int i = 0; i < number; i++)
+        if (strcmp(sweeps[i].name, sweeps[number].name) == 0) {
+            driver_error(bench->options, "%s is given values twice", sweeps[number].name);
+            return false;
+        }
+    for (int i = 0; i < count; i++)
+        used |= !is_sweep(words[i]) && replace_name(bench->arena, words[i], sweeps[number].name, 0) != words[i];
+    if (!used)
+        driver_error(bench->options, "%s is given values and stands in no call", sweeps[number].name);
+    return used;
+}
+
 bool bench_expand(struct bench *bench, int count, const char *const *words)
 {
     struct sweep sweeps[BENCH_MOST_NAMES] = {0};
@@ -122,6 +139,9 @@ bool bench_expand(struct bench *bench, int count, const char *const *words)
     }
     for (int i = 0; i < count; i++)
         if (!is_sweep(words[i]) && !add_calls(bench, words[i], sweep_count, sweeps, (struct bench_call){0}))
+            return false;
+    for (int i = 0; bench->call_count && i < sweep_count; i++)
+        if (!check_sweep(bench, sweeps, i, count, words))
             return false;
     return true;
 }
