@@ -109,13 +109,6 @@ static void put_enum(struct buffer *out, const struct kernel_enum *enumeration, 
 
 /* ---- functions -------------------------------------------------------------------------------------------------- */
 
-static const struct kernel_enum *enum_of(const struct kernel_entry *entry, const struct kernel_parameter *parameter)
-{
-    return parameter->kind == KERNEL_ENUM  ? parameter->enumeration
-           : parameter->kind == KERNEL_KEY ? entry->keys.data[parameter->key].enumeration
-                                           : NULL;
-}
-
 static bool is_bool(const struct kernel_entry *entry, const struct kernel_parameter *parameter)
 {
     return parameter->kind == KERNEL_KEY ? entry->keys.data[parameter->key].element == IR_BOOL
@@ -135,7 +128,7 @@ static void put_view_type(struct buffer *out, const struct kernel_parameter *par
 static void put_parameter(struct buffer *out, const struct kernel_entry *entry,
                           const struct kernel_parameter *parameter, const char *space, bool with_name)
 {
-    const struct kernel_enum *enumeration = enum_of(entry, parameter);
+    const struct kernel_enum *enumeration = header_enum_of(entry, parameter);
     struct kernel_parameter nameless = *parameter;
     if (parameter->kind == KERNEL_VIEW)
         put_view_type(out, parameter);
@@ -172,7 +165,7 @@ static void put_argument(struct buffer *out, const struct kernel_entry *entry, c
         buffer_printf(out, "&%s%s%s", name.data, *member ? "." : "", member);
     else if (parameter->kind == KERNEL_STRUCT)
         buffer_printf(out, "&%s", name.data);
-    else if (enum_of(entry, parameter))
+    else if (header_enum_of(entry, parameter))
         buffer_printf(out, "static_cast<int>(%s)", name.data);
     else if (is_bool(entry, parameter))
         buffer_printf(out, "%s ? 1 : 0", name.data);

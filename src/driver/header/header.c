@@ -386,6 +386,13 @@ void header_put_extents(struct buffer *out, const struct kernel_entry *entry, co
     buffer_putc(out, ']');
 }
 
+const struct kernel_enum *header_enum_of(const struct kernel_entry *entry, const struct kernel_parameter *parameter)
+{
+    return parameter->kind == KERNEL_ENUM  ? parameter->enumeration
+           : parameter->kind == KERNEL_KEY ? entry->keys.data[parameter->key].enumeration
+                                           : NULL;
+}
+
 bool header_is_aliased(const struct kernel_entry *entry, int a, int b)
 {
     for (int i = 0; i < entry->aliases.count; i++)

@@ -36,6 +36,8 @@ void header_put_value(struct buffer *out, const struct kernel_parameter *value);
 /* "[M, cdiv(N, 2)]"; and whether two views may be the same. */
 void header_put_extents(struct buffer *out, const struct kernel_entry *entry, const struct kernel_parameter *parameter);
 bool header_is_aliased(const struct kernel_entry *entry, int a, int b);
+/* Of a parameter whose values an enum names; else NULL. */
+const struct kernel_enum *header_enum_of(const struct kernel_entry *entry, const struct kernel_parameter *parameter);
 /* The entries of one kernel, in order; entry NULL: the first of them. */
 const struct kernel_entry *header_next_entry(const struct kernel_module *module, const char *kernel,
                                              const struct kernel_entry *entry);

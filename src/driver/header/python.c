@@ -213,16 +213,9 @@ static const struct kernel_entry *next_of(struct family family, const struct ker
     return header_next_entry(family.module, family.first->kernel, entry);
 }
 
-static const struct kernel_enum *enum_of(const struct kernel_entry *entry, const struct kernel_parameter *parameter)
-{
-    return parameter->kind == KERNEL_ENUM  ? parameter->enumeration
-           : parameter->kind == KERNEL_KEY ? entry->keys.data[parameter->key].enumeration
-                                           : NULL;
-}
-
 static void put_kind(struct buffer *out, const struct kernel_entry *entry, const struct kernel_parameter *parameter)
 {
-    const struct kernel_enum *enumeration = enum_of(entry, parameter);
+    const struct kernel_enum *enumeration = header_enum_of(entry, parameter);
     buffer_puts(out, parameter->kind == KERNEL_VIEW      ? "_ViewParameter(\""
                      : parameter->kind == KERNEL_POINTER ? "_PointerParameter(\""
                      : parameter->kind == KERNEL_STRUCT  ? "_StructParameter(\""
@@ -280,7 +273,7 @@ static void put_table(struct buffer *out, struct family family)
 
 static void put_type(struct buffer *out, const struct kernel_entry *entry, const struct kernel_parameter *parameter)
 {
-    const struct kernel_enum *enumeration = enum_of(entry, parameter);
+    const struct kernel_enum *enumeration = header_enum_of(entry, parameter);
     if (enumeration || parameter->kind == KERNEL_STRUCT) {
         put_name(out, enumeration ? enumeration->name : parameter->structure->name);
         buffer_puts(out, enumeration ? " | str | int" : " | tuple | dict");
