@@ -76,6 +76,7 @@ struct check_frame {
     const struct ir_block *block;
     const struct ir_operation *next, *owner; /* owner NULL: the agent's own block */
     int64_t variable, upper, step;
+    bool waits; /* of a while: the last turn changed nothing */
 };
 enum check_state { CHECK_RUNS, CHECK_BLOCKED, CHECK_DONE };
 struct check_agent {
@@ -126,6 +127,8 @@ struct check {
     struct check_bound bound_by_loads;
     const struct layout *asked_layout; /* whether each place of it belongs to one thread: one_owner */
     bool one_owner;
+    int64_t taken;                  /* numbers that the block has taken of an ordered grid, one after the other */
+    int64_t *stored;                /* by id of a buffer: the number that all elements have, as far as is known */
     int steps;                      /* left */
     bool ready, found;              /* mbarriers are set up; something was reported */
     bool cluster_ready;             /* those of the cluster's other blocks, too */
@@ -139,7 +142,9 @@ void check_report(struct check *check, const struct ir_operation *op, const stru
 /* check_machine_run.c: runs the function's body under check->scenario. */
 void check_run(struct check *check);
 int64_t check_number(const struct check_agent *agent, const struct ir_value *value);
-bool check_matters(const struct ir_operation *op);  /* running it can change what is found */
+bool check_matters(const struct ir_operation *op); /* running it can change what is found */
+/* A number of an ordered grid, from its counter. */
+bool check_takes_number(const struct check *check, const struct check_agent *agent, const struct ir_operation *op);
 bool check_has_tiles(const struct ir_block *block); /* of a role: else one thread runs it */
 
 /* check_machine_named.c: numbered barriers, without running. */

@@ -358,9 +358,12 @@ static bool perform(struct check *check, struct check_agent *agent, const struct
     case OP_TURN_PASS: return check_perform_barrier(check, agent, op);
     case OP_BUFFER_LOAD:
         touch(check, agent, op, op->operands[0], false, CHECK_GENERIC, ++agent->generic, 0);
+        if (!check->values)
+            agent->values[op->results[0]->id].number = check->stored[op->operands[0]->id];
         return true;
     case OP_BUFFER_STORE:
         touch(check, agent, op, op->operands[1], true, CHECK_GENERIC, ++agent->generic, 0);
+        check->stored[op->operands[1]->id] = check_number(agent, op->operands[0]);
         return true;
     case OP_DOT_ASYNC: multiply(check, agent, op); return true;
     case OP_DOT_WAIT: wait_products(agent, op); return true;

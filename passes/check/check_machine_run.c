@@ -2,6 +2,7 @@
  * agent can stop at a barrier in the middle of a loop while another one goes on. */
 #include <string.h>
 
+#include "ir/query.h"
 #include "passes/check/check_value.h"
 
 enum {
@@ -129,6 +130,20 @@ static void end_for(struct check *check, struct check_agent *agent, const struct
     agent->frames.count--;
 }
 
+/* A turn of a loop in which an instance of an ordered grid waits for others: nothing is as it would be but for what they
+ * write, so the next turn would be like it.  Nobody writes here; the loop is left. */
+static bool waits_for_others(const struct check *check, const struct check_agent *agent,
+                             const struct ir_operation *yield)
+{
+    const struct ir_operation *loop = yield->block->parent;
+    if (check->values || !ir_walks_in_order(check->function))
+        return false;
+    for (int i = 0; i < loop->result_count; i++)
+        if (check_number(agent, yield->operands[i]) != check_number(agent, yield->block->arguments.data[i]))
+            return false;
+    return true;
+}
+
 /* yield and condition */
 static void end_block(struct check *check, struct check_agent *agent, const struct ir_operation *op)
 {
@@ -138,8 +153,10 @@ static void end_block(struct check *check, struct check_agent *agent, const stru
         agent->state = CHECK_DONE;
     } else if (owner->opcode == OP_FOR) {
         end_for(check, agent, op);
-    } else if (owner->opcode == OP_WHILE && (op->opcode == OP_YIELD || check_number(agent, op->operands[0]))) {
+    } else if (owner->opcode == OP_WHILE &&
+               (op->opcode == OP_YIELD || (check_number(agent, op->operands[0]) && !frame->waits))) {
         int skip = op->opcode == OP_CONDITION;
+        frame->waits = op->opcode == OP_YIELD && waits_for_others(check, agent, op);
         if (check->values && ++frame->variable > MOST_TURNS)
             check->steps = 0;
         frame->block = owner->regions[skip];
@@ -252,9 +269,10 @@ static const struct ir_operation *next_that_matters(struct check *check, const s
     if (check->values)
         return op;
     const struct ir_operation *first = op, **jump = op->result_count ? &check->jump[op->results[0]->id] : NULL;
+    bool counts = ir_walks_in_order(check->function); /* numbers go through tiles */
     if (jump && *jump)
         return *jump;
-    while (is_idle(op))
+    while (is_idle(op) && !(counts && (op->opcode == OP_SPLAT || op->opcode == OP_ATOMIC)))
         op = op->next;
     if (first->result_count)
         check->jump[first->results[0]->id] = op;
@@ -297,6 +315,7 @@ static void step(struct check *check, struct check_agent *agent)
     }
     if (check->values)
         check_value_step(check, agent, op);
+    check->taken += check_takes_number(check, agent, op);
     agent->state = CHECK_RUNS;
     top(agent)->next = op->next;
 }
@@ -376,6 +395,8 @@ void check_run(struct check *check)
     ir_walk(check->function->body, measure, check);
     check->clock_size += check->most_agents * CHECK_KINDS;
     check->scratch = check_clock_new(check);
+    check->stored = ARENA_ARRAY(check->arena, int64_t, check->function->next_value_id);
+    memset(check->stored, 0, sizeof *check->stored * (size_t)check->function->next_value_id);
     struct check_group *group = new_group(check, 1, check->function->warps);
     struct check_agent *body = new_agent(check, check->function->body, group, check->function->warps);
     for (int i = 0; i < check->function->body->arguments.count; i++) {

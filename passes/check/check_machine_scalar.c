@@ -1,6 +1,7 @@
 /* Scalars in the checker.  Integers are computed as programs compute them.  Values that the checker does not compute
  * (floats, loads) get a number that depends only on what the value is made of; two roles that compute the same value
  * therefore get the same number. */
+#include "ir/query.h"
 #include "passes/check/check_machine.h"
 
 enum { MOST_NUMBER = 1 << 30, LEAST_TILE = 16 };
@@ -35,7 +36,7 @@ static int64_t loaded(const struct check *check, const struct check_agent *agent
 /* ---- what the launch knows ---- */
 
 /* Of extents of a class that the grid is made of; 0: it is of none.  Where values are compared the grid has a few
- * programs in each dimension, the last of which is not whole. */
+ * programs in each dimension, the last of which is not whole; where blocks walk over an ordered grid, one takes them all. */
 static int64_t grid_extent(const struct check *check, int class)
 {
     const struct ir_function *function = check->function;
@@ -43,6 +44,8 @@ static int64_t grid_extent(const struct check *check, int class)
     for (int d = 0; d < function->grid_rank && class; d++)
         if (function->grid_class[d] == class && function->grid_step[d] > step)
             step = function->grid_step[d];
+    if (step && step <= MOST_NUMBER && !check->values && ir_walks_in_order(function))
+        return step * check->scenario.programs;
     if (!step || !check->values || step > MOST_NUMBER)
         return step ? check->scenario.grid_extent : 0;
     return step < LEAST_TILE ? 2 * step : step * check->scenario.grid_extent + step / 4;
@@ -190,15 +193,35 @@ bool check_arithmetic(const struct ir_operation *op, const int64_t *operands, in
     }
 }
 
+/* Adds to the counter, under no mask or one that holds; so the number that comes back is the next. */
+bool check_takes_number(const struct check *check, const struct check_agent *agent, const struct ir_operation *op)
+{
+    const struct ir_function *function = check->function;
+    struct ir_access access;
+    return op->opcode == OP_ATOMIC && !check->values && ir_walks_in_order(function) && ir_access_of(op, &access) &&
+           access.view == function->body->arguments.data[function->ordered - 1] &&
+           (!access.mask || check_number(agent, access.mask));
+}
+
 static int64_t dimension_of(const struct ir_operation *op) { return ir_number(op, IR_ATTRIBUTE_DIMENSION, 0); }
+
+/* Of a tile: what all of its elements have, so far as numbers of an ordered grid go through tiles. */
+static int64_t number_of_tile(const struct check_agent *agent, const struct ir_operation *op)
+{
+    return op->opcode == OP_SPLAT ? check_number(agent, op->operands[0]) : 0;
+}
 
 int64_t check_evaluate(const struct check *check, const struct check_agent *agent, const struct ir_operation *op,
                        int result)
 {
     const struct ir_type *type = op->results[result]->type;
     int64_t number;
+    if (check_takes_number(check, agent, op))
+        return check->taken;
     if (type->kind != IR_TILE || type->rank)
-        return 0;
+        return type->kind == IR_TILE ? number_of_tile(agent, op) : 0;
+    if (op->opcode == OP_REDUCE && ir_walks_in_order(check->function) && ir_type_elements(op->operands[0]->type) == 1)
+        return check_number(agent, op->operands[0]);
     switch (op->opcode) {
     case OP_CONSTANT: return ir_constant_integer(op->results[0], &number) ? number : made_up(agent, op, result);
     case OP_EXTENT: return check_extent_of(check, agent, op->operands[0], dimension_of(op));

@@ -191,3 +191,32 @@ END
     run "$TILECC" -w -arch=sm_90a --dryrun squares.tile
     [ "$status" -eq 0 ] || { echo "$output"; return 1; }
 }
+
+# Blocks that walk over an ordered grid: lines by what stands in them, of which the n-th is changed.
+walk_changed() { # number, pattern, what sed does to the line
+    local line
+    line=$(grep -n -e "$2" "$WALK" | sed -n "$1p" | cut -d: -f1)
+    [ -n "$line" ] || { echo "no line $1 has $2"; return 1; }
+    sed -e "${line}$3" "$WALK" >"$BATS_TEST_TMPDIR/changed.tir"
+    ! cmp -s "$WALK" "$BATS_TEST_TMPDIR/changed.tir"
+    run "$TILECC" --passes=check_machine "$BATS_TEST_TMPDIR/changed.tir" -o "$BATS_TEST_TMPDIR/out.tir"
+    [ "$status" -eq 1 ] && [[ "$output" == *"error: in @across_sums__0"*"[E1006]"* ]] || { echo "$1 $2 $3: $output"; return 1; }
+}
+
+@test "E1006: copies ahead in blocks that walk over an ordered grid" {
+    WALK="$BATS_TEST_TMPDIR/walk.tir"
+    "$TILECC" --spec 'sums[B=4096,warps=4]' -arch=sm_90a --emit=tir --print-after=insert_barriers -o - "$SRCDIR/tests/exec/across.tile" 2>&1 |
+        awk '/^\/\/ after insert_barriers/ { n++; next } n == 1 { print } n == 1 && /^}/ { exit }' >"$WALK"
+    "$TILECC" --passes=check_machine "$WALK" -o "$BATS_TEST_TMPDIR/out.tir"
+    speaking=$(sed -n 's/^            %[0-9]* = slot \(%[0-9]*\), %slot_1 :.*/%slot_1/p' "$WALK" | head -n 1)
+    coming=$(grep -e '= slot' "$WALK" | sed -n '2s/.*slot %[0-9]*, \(%[0-9a-z_]*\) :.*/\1/p')
+    [ "$speaking" = %slot_1 ] && [ -n "$coming" ] && [ "$coming" != %slot_1 ]
+    walk_changed 4 '= slot' "s/slot \(%[0-9]*\), %[0-9a-z_]*/slot \1, $coming/" # the instance that waits reads the next one's
+    walk_changed 3 '= slot' "s/slot \(%[0-9]*\), %[0-9a-z_]*/slot \1, $coming/" # and so does the one that speaks
+    walk_changed 2 '= slot' 's/slot \(%[0-9]*\), %[0-9a-z_]*/slot \1, %slot_1/' # a copy goes where one is read
+    walk_changed 1 'cp_async' d
+    walk_changed 1 'cp_wait' d
+    walk_changed 1 'cp_wait' 's/pending(1)/pending(2)/'
+    walk_changed 3 '^ *barrier$' d # in front of the number that comes
+    walk_changed 4 '^ *barrier$' d # behind the wait
+}
