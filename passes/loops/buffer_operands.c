@@ -15,7 +15,8 @@
  *
  * A transposed factor is a buffer_permute of the buffer that the untransposed tile was copied to.  A factor that is
  * computed, or that no copy can bring, is stored from registers; a first one that is computed stays there, in the
- * instruction's own layout.  Loads with other uses are read back from the buffer.
+ * instruction's own layout, unless it is turned, and another product reads it from there as it is: threads would hold it
+ * twice.  Loads with other uses are read back from the buffer.
  *
  * An accumulator that is zero is not added (a fourth operand says so).  An accumulator that a loop carries enters the
  * loop as zeros.  It could be left undefined, since the first iteration overwrites it.  But then its registers would be
@@ -153,6 +154,17 @@ static bool keep_factor(const struct factor_staging *s, const struct ir_operatio
     return plan->registers != NULL;
 }
 
+/* Another product of its kind reads the tile from registers. */
+static bool is_kept_elsewhere(const struct ir_value *value, const struct ir_operation *dot)
+{
+    bool kept = false;
+    for (const struct ir_use *use = value->uses; use; use = use->next) {
+        bool product = use->user->opcode == OP_DOT || use->user->opcode == OP_DOT_ASYNC;
+        kept |= product && use->user != dot && use->index == 0;
+    }
+    return kept && ir_number(dot, IR_ATTRIBUTE_INSTRUCTION, 0) == IR_INSTRUCTION_WGMMA;
+}
+
 static bool plan_factor(const struct factor_staging *s, const struct ir_operation *dot, int factor, struct plan *plan)
 {
     plan->source = factor_source_of(dot->operands[factor]);
@@ -160,7 +172,8 @@ static bool plan_factor(const struct factor_staging *s, const struct ir_operatio
         return true;
     const struct ir_operation *origin = plan->source.origin->definition;
     bool loaded = origin && origin->opcode == OP_LOAD; /* such a one goes through shared memory anyway */
-    if (factor == 0 && !loaded && keep_factor(s, dot, plan))
+    bool twice = plan->source.transposed && is_kept_elsewhere(plan->source.origin, dot);
+    if (factor == 0 && !loaded && !twice && keep_factor(s, dot, plan))
         return true;
     if (!loaded)
         plan->source = (struct factor_source){dot->operands[factor], false};

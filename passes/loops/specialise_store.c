@@ -286,55 +286,89 @@ static void build_number(struct ir_builder *builder, enum ir_opcode opcode, int6
         ir_set_number(op, IR_ATTRIBUTE_PENDING, pending);
 }
 
+/* A store that goes out panel by panel. */
+struct emission {
+    struct outline *o;
+    struct ir_builder *builder;
+    const struct staged_store *panels;
+    struct ir_access access;
+    struct tile_part part;
+    struct ir_value *value;
+    struct ir_value *const *operands; /* view, indexes */
+};
+
+/* The slot of a panel. */
+static struct ir_value *slot_of_panel(const struct emission *e, int p)
+{
+    struct ir_context *types = e->o->function->module->context;
+    const struct ir_type *buffer = e->panels->buffer;
+    if (buffer->slots == 1)
+        return e->panels->ring;
+    const struct ir_type *one = ir_type_buffer(types, buffer->element, 2, buffer->extent, buffer->layout, 1);
+    struct ir_value *index = ir_constant_int(e->builder, ir_type_scalar(types, IR_I32), p % buffer->slots);
+    return ir_build_value(e->builder, OP_SLOT, one, 2, (struct ir_value *[]){e->panels->ring, index});
+}
+
+static struct ir_value *put_panel(struct emission *e, int p)
+{
+    struct ir_value *part = e->value;
+    if (e->panels->count > 1) {
+        e->part.start = (int64_t)p * e->panels->width;
+        part = tile_part_of(&e->part, e->builder, e->value);
+    }
+    struct ir_value *slot = slot_of_panel(e, p);
+    ir_build(e->builder, OP_BUFFER_STORE, 2, (struct ir_value *[]){part, slot}, 0, NULL);
+    return slot;
+}
+
+static void send_panel(const struct emission *e, int p, struct ir_value *slot)
+{
+    int rank = e->access.rank, last = last_dimension(&e->access);
+    struct ir_value **arguments = ARENA_ARRAY(e->o->context->arena, struct ir_value *, rank + 2);
+    int64_t *place = ARENA_ARRAY(e->o->context->arena, int64_t, rank);
+    for (int d = 0; d < rank; d++)
+        place[d] = d == last ? e->panels->width : e->access.place[d];
+    for (int d = 0; d <= rank; d++)
+        arguments[d] = e->operands[d];
+    if (p > 0) {
+        struct ir_value *start = e->operands[1 + last];
+        struct ir_value *moved = ir_constant_int(e->builder, start->type, (int64_t)p * e->panels->width);
+        arguments[1 + last] = ir_binary(e->builder, OP_ADD, start, moved);
+    }
+    arguments[1 + rank] = slot;
+    struct ir_operation *tma = ir_build(e->builder, OP_TMA_STORE, rank + 2, arguments, 0, NULL);
+    ir_set_list(tma, IR_ATTRIBUTE_PLACE, rank, place);
+    if (is_addition(e->panels->store) && !PLANTED(additions_are_stores))
+        ir_set_number(tma, IR_ATTRIBUTE_ACTION, IR_ACTION_ADD);
+    build_number(e->builder, OP_TMA_COMMIT, -1);
+}
+
+/* What is added in a loop, where an iteration lies between a panel and the next in its slot, goes out together, and threads
+ * meet twice for all of it. */
 void outline_emit_store(struct outline *o, struct ir_builder *builder, const struct staged_store *staged,
                         struct ir_value *const *copies, struct ir_value *const *operands)
 {
-    struct ir_access access;
-    struct staged_store panels = *staged;
-    struct ir_context *types = o->function->module->context;
-    ir_access_of(staged->store, &access);
-    int last = last_dimension(&access), slots = panels.buffer->slots;
-    const struct ir_type *one = ir_type_buffer(types, panels.buffer->element, 2, panels.buffer->extent,
-                                               panels.buffer->layout, 1);
-    struct ir_value **arguments = ARENA_ARRAY(o->context->arena, struct ir_value *, access.rank + 2);
-    int64_t *place = ARENA_ARRAY(o->context->arena, int64_t, access.rank);
-    for (int d = 0; d < access.rank; d++)
-        place[d] = d == last ? panels.width : access.place[d];
-    struct tile_part panel = {.axis = 1, .length = panels.width, .layout = panels.part->layout};
-    panel.adapter = (struct layout_adapter){o->function->module, ir_context_layouts(types), o->context->arena,
-                                            o->function->warps};
-    struct ir_value *source = outline_unconverted(access.value), *value = copies[source->id];
-    if (!value)
-        value = source;
-    tile_part_open(&panel, o->function, source, copies, o->value_count);
-    for (int p = 0; p < panels.count; p++) {
-        int64_t start[2] = {0, (int64_t)p * panels.width};
-        build_number(builder, OP_TMA_WAIT, slots - 1 + PLANTED(store_waits_for_one_less));
+    struct emission e = {.o = o, .builder = builder, .panels = staged, .operands = operands};
+    int slots = staged->buffer->slots;
+    bool apart = is_addition(staged->store) && ir_is_in_loop(staged->store) && staged->count == slots;
+    int together = apart ? slots : 1;
+    struct ir_value **filled = ARENA_ARRAY(o->context->arena, struct ir_value *, slots);
+    ir_access_of(staged->store, &e.access);
+    e.part = (struct tile_part){.axis = 1, .length = staged->width, .layout = staged->part->layout};
+    e.part.adapter = (struct layout_adapter){o->function->module, ir_context_layouts(o->function->module->context),
+                                             o->context->arena, o->function->warps};
+    struct ir_value *source = outline_unconverted(e.access.value);
+    e.value = copies[source->id] ? copies[source->id] : source;
+    tile_part_open(&e.part, o->function, source, copies, o->value_count);
+    for (int p = 0; p < staged->count; p += together) {
+        build_number(builder, OP_TMA_WAIT, slots - together + PLANTED(store_waits_for_one_less));
         build_number(builder, OP_BARRIER, -1);
-        struct ir_value *part = value, *slot = panels.ring;
-        if (panels.count > 1) {
-            panel.start = start[1];
-            part = tile_part_of(&panel, builder, value);
-        }
-        if (slots > 1) {
-            struct ir_value *index = ir_constant_int(builder, ir_type_scalar(types, IR_I32), p % slots);
-            slot = ir_build_value(builder, OP_SLOT, one, 2, (struct ir_value *[]){panels.ring, index});
-        }
-        ir_build(builder, OP_BUFFER_STORE, 2, (struct ir_value *[]){part, slot}, 0, NULL);
+        for (int k = 0; k < together && p + k < staged->count; k++)
+            filled[k] = put_panel(&e, p + k);
         if (!PLANTED(store_without_fence))
             build_number(builder, OP_FENCE_ASYNC, -1);
         build_number(builder, OP_BARRIER, -1);
-        for (int d = 0; d <= access.rank; d++)
-            arguments[d] = operands[d];
-        if (p > 0) {
-            struct ir_value *moved = ir_constant_int(builder, operands[1 + last]->type, start[1]);
-            arguments[1 + last] = ir_binary(builder, OP_ADD, operands[1 + last], moved);
-        }
-        arguments[1 + access.rank] = slot;
-        struct ir_operation *tma = ir_build(builder, OP_TMA_STORE, access.rank + 2, arguments, 0, NULL);
-        ir_set_list(tma, IR_ATTRIBUTE_PLACE, access.rank, place);
-        if (is_addition(staged->store) && !PLANTED(additions_are_stores))
-            ir_set_number(tma, IR_ATTRIBUTE_ACTION, IR_ACTION_ADD);
-        build_number(builder, OP_TMA_COMMIT, -1);
+        for (int k = 0; k < together && p + k < staged->count; k++)
+            send_panel(&e, p + k, filled[k]);
     }
 }
