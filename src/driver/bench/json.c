@@ -2,7 +2,9 @@
  *
  *   {"tilecc": "0.1", "device": …, "driver": …, "copy_bytes_per_second": …, "caches": "cold",
  *    "calls": [{"call": "softmax_f16([16384,4096])", "names": {"N": 4096}, "variant": …, "bytes": …, "operations": …,
- *               "median_ns": …, "bound_ns": …, "megahertz": …, "watts": …, "error": …, "samples_ns": […]}, …]} */
+ *               "median_ns": …, "bound_ns": …, "megahertz": …, "watts": …, "error": …, "samples_ns": […]}, …]}
+ *
+ * An "error" that is infinite is null. */
 #include "driver/bench/bench.h"
 
 #include <cjson/cJSON.h>
