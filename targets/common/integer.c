@@ -53,7 +53,8 @@ static LLVMValueRef shift(LLVMBuilderRef builder, bool left, enum ir_element ele
         return LLVMBuildAShr(builder, a, LLVMBuildSelect(builder, inside, distance, last, ""), "");
     LLVMValueRef amount = LLVMBuildAnd(builder, distance, last, "");
     LLVMValueRef shifted = left ? LLVMBuildShl(builder, a, amount, "") : LLVMBuildLShr(builder, a, amount, "");
-    if (PLANTED(shift_over_width))
+    bool known = LLVMIsAConstantInt(inside) && LLVMConstIntGetZExtValue(inside);
+    if (known || PLANTED(shift_over_width))
         return shifted;
     return LLVMBuildSelect(builder, inside, shifted, LLVMConstNull(type), "");
 }

@@ -392,3 +392,16 @@ END
     [ "$(grep -c 'mov\.b32 {%e' single_product.0.sm_80.ptx)" -eq 64 ] # words are taken apart where they are stored,
     ! grep -q 'cvt\.u16\.u32' single_product.0.sm_80.ptx             # and nowhere else
 }
+
+@test "a thread with many random numbers compares the words that they are made of" {
+    cat >k.tile <<'END'
+kernel dropped(x: in bf16[N], y: out bf16[N], p: f32, seed: u64) grid(b: cdiv(N, 4096)) {
+    let r0, r1, r2, r3 = rand4(seed, b*1024 + iota(1024));
+    let keep = reshape(join(join(r0, r2), join(r1, r3)), 4096) >= p;
+    y[b*4096 +: 4096] = bf16(where(keep, f32(x[b*4096 +: 4096]) / (1.0 - p), 0.0));
+}
+END
+    text dropped 0
+    [ "$(grep -c '^min\.u32' dropped)" = 16 ]
+    ! grep -q '^cvt\.rn\.f32\.s32' dropped
+}

@@ -275,6 +275,8 @@ void lower_compare(struct lowering *l, struct ir_operation *operation)
     const struct ir_value *first = operation->operands[0], *second = operation->operands[1];
     enum ir_predicate predicate = (enum ir_predicate)ir_number(operation, IR_ATTRIBUTE_PREDICATE, IR_PREDICATE_EQ);
     LLVMValueRef *out = value_define(l, operation->results[0]);
+    if (lower_compare_uniform(l, operation, predicate, out))
+        return;
     bool places = first->type->element == IR_I32 && is_near_zero(l, first) && is_near_zero(l, second);
     for (int i = 0; i < value_registers(operation->results[0]->type); i++) {
         LLVMValueRef a = value_register(l, first, i), b = value_register(l, second, i);

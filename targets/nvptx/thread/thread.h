@@ -159,6 +159,9 @@ LLVMValueRef ptx_shuffle_index(struct lowering *l, enum ir_element element, LLVM
 void lower_arithmetic(struct lowering *l, struct ir_operation *operation);
 LLVMValueRef lower_float_remainder(struct lowering *l, LLVMValueRef a, LLVMValueRef b); /* of f32 or f64 */
 void lower_compare(struct lowering *l, struct ir_operation *operation);
+/* Uniform random numbers with one bound: uniform.c.  False: they are not, or too few. */
+bool lower_compare_uniform(struct lowering *l, const struct ir_operation *operation, enum ir_predicate predicate,
+                           LLVMValueRef *out);
 void lower_cast(struct lowering *l, struct ir_operation *operation);
 void lower_math(struct lowering *l, struct ir_operation *operation);
 void lower_philox(struct lowering *l, struct ir_operation *operation);
