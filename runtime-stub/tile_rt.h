@@ -374,7 +374,7 @@ struct tile_rt_name {
  * tensor maps.  blockIdx.x + program_base is the linear program number, the first grid name fastest.  Launches beyond
  * 2^31 - 1 blocks are split and program_base advances.  Where programs are `ordered`, a block's number is instead how many
  * blocks of the call have started before, counted in the last scratch.  A persistent kernel's blocks take the programs blockIdx.x,
- * blockIdx.x + gridDim.x, ...: one launch, program_base 0.
+ * blockIdx.x + gridDim.x, ..., or, where they are `ordered`, the next number of that count: one launch, program_base 0.
  * CPU: a tile_rt_function runs the linear programs [begin, end) (program_base is 0
  * and already included); scratch is scratch_bytes of the variant, 64-byte aligned, one per thread, not cleared. */
 typedef void tile_rt_function(const uint64_t *slots, int64_t begin, int64_t end, void *scratch);

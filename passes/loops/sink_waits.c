@@ -244,7 +244,8 @@ static bool read_late(struct arena *arena, struct ir_operation *load)
         waits |= op->opcode == OP_DOT_WAIT;
         if (op->opcode == OP_MBARRIER_ARRIVE)
             vector_push(arena, &moved, op);
-        else if (op->opcode != OP_DOT_WAIT && ir_has_trait(op, IR_TRAIT_SYNC | IR_TRAIT_SHARED_WRITE))
+        else if (op->region_count ||
+                 (op->opcode != OP_DOT_WAIT && ir_has_trait(op, IR_TRAIT_SYNC | IR_TRAIT_SHARED_WRITE)))
             return false;
     }
     for (int i = 0; i < moved.count && waits && to; i++)

@@ -71,7 +71,8 @@ static bool find_loop(struct holding *h)
         }
     const struct ir_operation *end = ir_terminator(body);
     const struct ir_operation *test = h->speaker && h->rest != h->speaker ? h->speaker->operands[0]->definition : NULL;
-    return test && test->opcode == OP_COMPARE && test->operands[0] == body->arguments.data[SPEAKING] &&
+    return test && test->opcode == OP_COMPARE && ir_number(test, IR_ATTRIBUTE_PREDICATE, 0) == IR_PREDICATE_LT &&
+           test->operands[0] == body->arguments.data[SPEAKING] &&
            end->operands[WAITING] == body->arguments.data[SPEAKING] &&
            end->operands[SPEAKING] == body->arguments.data[COMING];
 }
@@ -118,6 +119,8 @@ static const char *problem_of_load(const struct holding *h, const struct ir_oper
     struct ir_access access;
     uint64_t other;
     int steps = MOST_STEPS;
+    if (!(h->context->target->flags & TARGET_CP_ASYNC))
+        return "the target has no cp.async";
     if (!load || load->opcode != OP_LOAD || load->block != h->speaker->regions[0])
         return "it is computed";
     if (!ir_access_of(load, &access) || access.mask)
@@ -241,15 +244,19 @@ static void build_copies(const struct holding *h, struct ir_builder *builder, st
     ir_build(builder, OP_CP_COMMIT, 0, NULL, 0, NULL);
 }
 
-/* The atomic that takes the number of the next instance in `speaker`, or NULL. */
+static bool is_used_once(const struct ir_value *value) { return value->uses && !value->uses->next; }
+
+/* The atomic that takes the number of the next instance in `speaker`, for the next turn alone, or NULL. */
 static struct ir_operation *find_taking(const struct holding *h)
 {
     const struct ir_operation *some = ir_terminator(h->speaker->regions[0]);
+    const struct ir_value *counter = h->function->body->arguments.data[h->function->ordered - 1];
     const struct ir_value *next = ir_terminator(h->loop->regions[1])->operands[COMING];
     for (int i = 0; i < h->speaker->result_count; i++) {
         struct ir_operation *cast = some->operands[i]->definition;
         struct ir_operation *atomic = cast && cast->opcode == OP_CAST ? cast->operands[0]->definition : NULL;
-        if (h->speaker->results[i] == next && atomic && atomic->opcode == OP_ATOMIC)
+        if (h->speaker->results[i] == next && atomic && atomic->opcode == OP_ATOMIC && atomic->operands[0] == counter &&
+            is_used_once(cast->results[0]) && is_used_once(atomic->results[0]))
             return atomic;
     }
     return NULL;
