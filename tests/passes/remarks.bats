@@ -59,6 +59,10 @@ slice='a[m*64 +: 64, k +: 64]'
     gives sm_90a plan_roles 'no producer of its own: the view is a part of another whose bounds are known only when running'
     product "sub[m*64 +: 64, k +: 64]" '' 'c[m*64 +: 64, n*64 +: 64] = acc;' 'let sub = a[0 .. 4096, 0 .. 64];'
     gives sm_90a buffer_operands "$what the view is a part of another that ends elsewhere"
+    for part in '0 .. 640' '0 .. K - 8'; do
+        product "sub[m*64 +: 64, k +: 64]" '' 'c[m*64 +: 64, n*64 +: 64] = acc;' "let sub = a[.., $part];"
+        gives sm_90a buffer_operands "$what the view is a part of another along what is contiguous"
+    done
     product "sub[m*64 +: 64, k +: 64]" '' 'c[m*64 +: 64, n*64 +: 64] = acc;' 'let sub = a[4 .., 8 ..];'
     lacks sm_90a buffer_operands "$what"
     product 'w[m*64 +: 64, k +: 64]' ', w: inout f16[M, K]' "c[m*64 +: 64, n*64 +: 64] = acc; w[m*64 +: 64, 0 +: 64] = f16(acc);"

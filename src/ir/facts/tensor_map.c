@@ -137,7 +137,7 @@ static const char *problem_of(const struct ir_value *view, int rank, const int64
     if (type->stride[contiguous] != 1)
         return "no dimension of the view that the buffer could follow has stride 1";
     if (part == contiguous)
-        return "the view is a part of another that begins anywhere along what is contiguous";
+        return "the view is a part of another along what is contiguous";
     for (int d = 0; d < rank; d++)
         extent_in_box[d] = 1;
     for (int d = 0; d < buffer->rank; d++)
