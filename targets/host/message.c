@@ -75,10 +75,12 @@ static bool read_diagnostics(struct host_reader *reader, struct diagnostics *dia
 bool host_report_broken(const struct target_options *options, const struct child_result *result)
 {
     struct location nowhere = {0};
-    diag_report(options->diagnostics, DIAGNOSTIC_E1102, nowhere, "code for %s could not be made%s%s: %.*s",
+    const char *said = result->errors.size ? result->errors.data : "";
+    if (!*said && !result->signal && !result->timed_out)
+        said = arena_printf(options->arena, "the worker ended with code %d and no message", result->exit_code);
+    diag_report(options->diagnostics, DIAGNOSTIC_E1102, nowhere, "code for %s could not be made%s%s: %.2000s",
                 options->host_triple, result->timed_out ? " in time" : "", result->signal ? " (the worker died)" : "",
-                (int)(result->errors.size < 2000 ? result->errors.size : 2000),
-                result->errors.data ? result->errors.data : "");
+                said);
     return false;
 }
 
