@@ -252,7 +252,7 @@ static void test_needs(void)
     arena_destroy(setting.arena);
 }
 
-/* No pass is left out: simplify does what fold does, and those that know layouts are for GPUs. */
+/* No pass is left out: simplify does what fold does, and those that know layouts or blocks are for GPUs. */
 static void test_pipelines(void)
 {
     static const char *const gpus[] = {"sm_75", "sm_80", "sm_90a"};
@@ -265,7 +265,7 @@ static void test_pipelines(void)
             if (!runs(gpus[g], 2, pass))
                 expect(false, pass->name);
         bool for_gpus = pass == &pass_table[PASS_choose_product] || pass == &pass_table[PASS_read_once] ||
-                        pass == &pass_table[PASS_extract_elements];
+                        pass == &pass_table[PASS_extract_elements] || pass == &pass_table[PASS_walk_ordered];
         if (value && !for_gpus)
             expect(runs("cpu", 2, pass), pass->name);
     }

@@ -173,6 +173,40 @@ static const char *of_others(struct ir_function *function, const struct ir_opera
     return b.reads ? NULL : "the product reads nothing that the wait is for";
 }
 
+/* Arrivals at two barriers: those at `early` come first, as long as nobody arrives at `late` without them. */
+struct pair {
+    const struct ir_value *early, *late;
+    bool holds, any;
+};
+
+static void look_at_arrival(struct ir_operation *op, void *data)
+{
+    struct pair *pair = data;
+    if (op->opcode != OP_MBARRIER_ARRIVE || op->operands[0] != pair->late)
+        return;
+    const struct ir_operation *at = op->previous;
+    while (at && !(at->opcode == OP_MBARRIER_ARRIVE && at->operand_count == 2 && at->operands[0] == pair->early &&
+                   at->operands[1] == op->operands[1]))
+        at = at->previous;
+    pair->holds &= at != NULL;
+    pair->any = true;
+}
+
+/* The role has waited for the same phase of another barrier, whose arrivals tell of those here. */
+static bool told_by_another(struct ir_function *function, const struct ir_operation *wait)
+{
+    for (const struct ir_operation *at = wait->previous; at; at = at->previous) {
+        struct pair pair = {wait->operands[0], at->operand_count ? at->operands[0] : NULL, .holds = true};
+        if (at->opcode != OP_MBARRIER_WAIT || at->operands[1] != wait->operands[1] ||
+            at->operands[2] != wait->operands[2])
+            continue;
+        ir_walk(function->body, look_at_arrival, &pair);
+        if (pair.any && pair.holds)
+            return true;
+    }
+    return false;
+}
+
 static const char *swapped(struct ir_function *function, struct ir_operation *op)
 {
     struct ir_operation *next = mutation_swap_partner(op);
@@ -187,6 +221,8 @@ static const char *swapped(struct ir_function *function, struct ir_operation *op
         return "nothing of shared memory follows";
     if (op->opcode == OP_MBARRIER_WAIT && next->opcode == OP_MBARRIER_WAIT)
         return "both are waited for, in whatever order";
+    if (op->opcode == OP_MBARRIER_WAIT && told_by_another(function, op))
+        return "who arrives where the role has waited before has arrived here in front of that";
     if (op->opcode == OP_MBARRIER_WAIT && first_wait(op))
         return first_wait(op);
     if (op->opcode == OP_MBARRIER_WAIT && of_others(function, op, next))
