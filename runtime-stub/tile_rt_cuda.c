@@ -215,10 +215,8 @@ static int refuse_driver(int error, const char *what)
     return 2;
 }
 
-static void store_function(void *where, void *function) { memcpy(where, &function, sizeof function); }
-
 /* By cuGetProcAddress, which knows versions, else by its name in the library. */
-void *tile_rt_cuda_function(const char *name, const char *symbol)
+int tile_rt_cuda_find(void *function, const char *name, const char *symbol)
 {
     int (*get_address)(const char *, void **, int, uint64_t, int *) = NULL;
     void *address = dlsym(cuda.library, "cuGetProcAddress_v2");
@@ -226,19 +224,19 @@ void *tile_rt_cuda_function(const char *name, const char *symbol)
     address = NULL;
     if (get_address == NULL || get_address(name, &address, 12000, 0, NULL) != 0)
         address = NULL;
-    return address != NULL ? address : dlsym(cuda.library, symbol);
+    if (address == NULL)
+        address = dlsym(cuda.library, symbol);
+    memcpy(function, &address, sizeof address);
+    return address != NULL;
 }
 
 static int find_functions(const char **missing)
 {
-    void *address;
-#define X(name, symbol, optional, parameters)        \
-    address = tile_rt_cuda_function(#name, #symbol); \
-    if (address == NULL && !optional) {              \
-        *missing = #symbol;                          \
-        return 0;                                    \
-    }                                                \
-    store_function(&cuda.name, address);
+#define X(name, symbol, optional, parameters)                          \
+    if (!tile_rt_cuda_find(&cuda.name, #name, #symbol) && !optional) { \
+        *missing = #symbol;                                            \
+        return 0;                                                      \
+    }
     DRIVER_FUNCTIONS(X)
 #undef X
     return 1;

@@ -147,9 +147,9 @@ TILE_RT_HIDDEN int tile_rt_cuda_encode(struct tile_rt_tensor_map *map, unsigned 
                                        const uint64_t *extents, const uint64_t *strides, const uint32_t *box,
                                        unsigned swizzle);
 
-/* What else of the driver is asked for: a function of libcuda.so.1 by its name, or, where that has no cuGetProcAddress, by
- * its symbol; NULL: there is none.  The id of this thread's last context.  A failure of the driver as status and text. */
-TILE_RT_HIDDEN void *tile_rt_cuda_function(const char *name, const char *symbol);
+/* What else of the driver is asked for: into a pointer to a function goes that of libcuda.so.1 by its name, or, where that
+ * has no cuGetProcAddress, by its symbol.  False: there is none, and the pointer is NULL.  The id of this thread's last context.  A failure of the driver as status and text. */
+TILE_RT_HIDDEN int tile_rt_cuda_find(void *function, const char *name, const char *symbol);
 TILE_RT_HIDDEN uint64_t tile_rt_cuda_context(void);
 TILE_RT_HIDDEN int tile_rt_cuda_fail(const char *kernel, const char *call, int error);
 /* Lets this thread do for a moment what a capture elsewhere forbids; gives what to hand over at the end. */

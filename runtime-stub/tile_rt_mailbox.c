@@ -51,11 +51,8 @@ void tile_rt_mailbox_after_fork(void)
 /* Under the lock.  False: the driver lacks one that a report cannot do without. */
 static int find_functions(void)
 {
-    void *function;
     if (!shared.ready) {
-#define X(name, symbol, parameters)                   \
-    function = tile_rt_cuda_function(#name, #symbol); \
-    memcpy(&shared.name, &function, sizeof function);
+#define X(name, symbol, parameters) tile_rt_cuda_find(&shared.name, #name, #symbol);
         DRIVER_FUNCTIONS(X)
 #undef X
         shared.ready = 1;

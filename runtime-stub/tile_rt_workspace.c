@@ -193,12 +193,9 @@ static int take_given(const struct tile_rt_call *call, struct CUstream_st *strea
 /* Under the lock. */
 static void find_functions(void)
 {
-    void *function;
     if (shared.ready)
         return;
-#define X(name, symbol, parameters)                   \
-    function = tile_rt_cuda_function(#name, #symbol); \
-    memcpy(&shared.name, &function, sizeof function);
+#define X(name, symbol, parameters) tile_rt_cuda_find(&shared.name, #name, #symbol);
     DRIVER_FUNCTIONS(X)
 #undef X
     shared.ready = 1;
