@@ -16,11 +16,16 @@
 
 enum { BENCH_MOST_NAMES = 8, BENCH_MOST_CALLS = 256, BENCH_CHECKED_ELEMENTS = 1 << 20, BENCH_MOST_SAMPLES = 400 };
 
+/* A name of a sweep, and its value in one step. */
+struct bench_name {
+    const char *name;
+    int64_t value;
+};
 /* One call, as asked: its text with the values of one step of the sweep. */
 struct bench_call {
     const char *text; /* as given, names replaced by their values */
     int name_count;
-    struct asked_name names[BENCH_MOST_NAMES];
+    struct bench_name names[BENCH_MOST_NAMES];
     struct asked_call *asked; /* bound to the source; NULL: not yet */
     double bytes;             /* that must move: `in` and `out` views once, `inout` twice */
     double operations;        /* of --operations; 0: not asked */

@@ -98,7 +98,7 @@ static bool add_calls(struct bench *bench, const char *text, int sweep_count, co
         if (with == text)
             return add_calls(bench, text, sweep_count - 1, sweeps + 1, step);
         struct bench_call next = step;
-        next.names[next.name_count++] = (struct asked_name){sweeps->name, sweeps->values.data[i]};
+        next.names[next.name_count++] = (struct bench_name){sweeps->name, sweeps->values.data[i]};
         if (!add_calls(bench, with, sweep_count - 1, sweeps + 1, next))
             return false;
     }

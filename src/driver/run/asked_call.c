@@ -48,18 +48,6 @@ static bool parse_integer(const char *word, int64_t *number)
     return end != word && !*end;
 }
 
-/* A number, or a name that has one. */
-static bool take_number(struct asked_call *asked, int64_t *number)
-{
-    const char *word = asked_take_word(asked);
-    for (int i = 0; i < asked->name_count; i++)
-        if (strcmp(asked->names[i].name, word) == 0) {
-            *number = asked->names[i].value;
-            return true;
-        }
-    return parse_integer(word, number);
-}
-
 int64_t asked_elements(const struct asked_call *asked, int index)
 {
     int64_t elements = 1;
@@ -99,7 +87,7 @@ static bool parse_extents(struct asked_call *asked, int index, int rank)
     for (int d = 0; d < rank; d++) {
         if (d && !accept(asked, ','))
             return asked_fail(asked, "too few extents for", p->name);
-        if (!take_number(asked, &extent[d]) || extent[d] < 0 || extent[d] > asked->most_elements)
+        if (!parse_integer(asked_take_word(asked), &extent[d]) || extent[d] < 0 || extent[d] > asked->most_elements)
             return asked_fail(asked,
                               arena_printf(asked->compilation->arena, "an extent is not a number from 0 to %lld for",
                                            (long long)asked->most_elements),

@@ -4,9 +4,8 @@
  *                                     scalar: a number, true, false    enum: member or number
  *                                     struct: {member, ...}
  *
- * An extent or a number may be a name that is given a value beside the call.  Views at the end whose extents the others
- * tell may be left out, and `_` stands for one in front of others.  A .tir file has no wrapper that computes the grid:
- * there
+ * Views at the end whose extents the others tell may be left out, and `_` stands for one in front of others.  A .tir file
+ * has no wrapper that computes the grid: there
  *
  *   CALL = function(argument, ...)[count, ...] */
 #ifndef TILECC_ASKED_CALL_H
@@ -19,16 +18,10 @@ enum {
     ASKED_MOST_MEMORIES = ASKED_MOST_PARAMETERS + KERNEL_MOST_SCRATCH + 1,
 };
 
-struct asked_name {
-    const char *name;
-    int64_t value;
-};
 struct asked_call {
     struct compilation *compilation;
-    const char *option; /* how messages begin: "--interpret" */
-    const char *at;     /* where reading is */
-    int name_count;
-    const struct asked_name *names;
+    const char *option;    /* how messages begin: "--interpret" */
+    const char *at;        /* where reading is */
     int64_t most_elements; /* of a view */
     struct kernel_entry *entry;
     struct host_argument arguments[ASKED_MOST_PARAMETERS];

@@ -4,7 +4,7 @@
  *     let y = saxpy(2.0, x, y0);          values stand in the order of the parameters, without those that are `out`
  *     let r = parts(x, r = zeros(f32[4]));    an `out` view whose extents nothing else tells, or whose rest shows */
 #include "driver/run/host_value.h"
-#include "driver/say/report_text.h"
+#include "driver/run/report_text.h"
 #include "driver/run/test_walk.h"
 
 #include <math.h>
@@ -404,9 +404,7 @@ struct test_value test_call_kernel(struct test_walk *t, struct global *kernel, c
     k->entry = chosen;
     if (!set_arguments(k))
         return test_of(NULL, call->at);
-    struct host_call host = {t->arena, k->entry, k->arguments,
-                             ARENA_ARRAY(t->arena, int64_t, k->entry->names.count + 1),
-                             ARENA_ARRAY(t->arena, int64_t, k->entry->keys.count + 1)};
+    struct host_call host = host_call_begin(t->arena, k->entry, k->arguments);
     const char *problem = make_outputs(k, &host);
     if (problem)
         return refuse(k, problem);
