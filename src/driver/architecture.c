@@ -26,21 +26,20 @@ static int number_of(const char *word)
     return 0;
 }
 
-/* The rows with the number: that with the word's own letter before others. */
-static const char *same_number(const char *word, int number)
+/* The rows with the number: that with this letter before others; -1: none. */
+static int find_row(int number, char letter)
 {
-    const char *found = NULL;
-    char letter = word[strlen(word) - 1];
-    for (int i = 0; i < target_row_count; i++) {
+    int found = -1;
+    for (int i = 0; number && i < target_row_count; i++) {
         const char *name = target_rows[i].name;
-        if (target_rows[i].kind == TARGET_CPU || number_of(name) != number)
-            continue;
-        char own = name[strlen(name) - 1];
-        if (!found || own == letter)
-            found = name;
+        if (target_rows[i].kind != TARGET_CPU && number_of(name) == number &&
+            (found < 0 || name[strlen(name) - 1] == letter))
+            found = i;
     }
     return found;
 }
+
+int architecture_find(int number) { return find_row(number, 'a'); }
 
 bool options_name_gpu(const struct options *options)
 {
@@ -48,18 +47,6 @@ bool options_name_gpu(const struct options *options)
         if (target_rows[options->targets.data[i]].kind != TARGET_CPU)
             return true;
     return false;
-}
-
-int architecture_find(int number)
-{
-    int found = -1;
-    for (int i = 0; number && i < target_row_count; i++) {
-        const char *name = target_rows[i].name;
-        if (target_rows[i].kind != TARGET_CPU && number_of(name) == number &&
-            (found < 0 || name[strlen(name) - 1] == 'a'))
-            found = i;
-    }
-    return found;
 }
 
 void architecture_explain(const struct options *options, const char *word)
@@ -80,9 +67,10 @@ void architecture_explain(const struct options *options, const char *word)
                      nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
         return;
     }
-    const char *same = same_number(word, number);
-    if (same) {
-        driver_error(options, "-arch: unknown architecture '%s'; did you mean '%s'? See --print-targets", word, same);
+    int same = find_row(number, word[strlen(word) - 1]);
+    if (same >= 0) {
+        driver_error(options, "-arch: unknown architecture '%s'; did you mean '%s'? See --print-targets", word,
+                     target_rows[same].name);
         return;
     }
     for (int i = 0; i < target_row_count; i++) {

@@ -10,6 +10,8 @@
 #include "base/embedded.h"
 #include "base/folder.h"
 
+enum { CAPABILITY_MAJOR = 75, CAPABILITY_MINOR = 76 }; /* attributes of a device, by the driver's numbers */
+
 /* 90 for a GPU of compute capability 9.0, as the driver tells of the first one; 0: there is none. */
 static int number_of_gpu(void)
 {
@@ -22,19 +24,17 @@ static int number_of_gpu(void)
     *(void **)&get = dlsym(library, "cuDeviceGet");
     *(void **)&attribute = dlsym(library, "cuDeviceGetAttribute");
     bool good = start && get && attribute && start(0) == 0 && get(&device, 0) == 0 &&
-                attribute(&major, 75, device) == 0 && attribute(&minor, 76, device) == 0;
+                attribute(&major, CAPABILITY_MAJOR, device) == 0 && attribute(&minor, CAPABILITY_MINOR, device) == 0;
     return good ? 10 * major + minor : 0;
 }
 
 /* Without -arch: the GPU that is there, else the processor. */
 static void choose_target(struct bench *bench, struct options *options)
 {
-    int row = options->targets.count ? -1 : architecture_find(number_of_gpu());
-    for (int i = 0; !options->targets.count && row < 0 && i < target_row_count; i++)
-        if (target_rows[i].kind == TARGET_CPU)
-            row = i;
-    if (row >= 0)
-        vector_push(options->arena, &options->targets, row);
+    if (!options->targets.count) {
+        int row = architecture_find(number_of_gpu());
+        vector_push(options->arena, &options->targets, row < 0 ? target_find("cpu") : row);
+    }
     bench->on_gpu = options_name_gpu(options);
 }
 
