@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "driver/say/report_text.h"
+#include "driver/run/report_text.h"
 #include "driver/run/interpret.h"
 #include "ir/query.h"
 

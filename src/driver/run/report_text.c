@@ -1,6 +1,6 @@
 /* What a kernel reports in the interpreter, as text: ir/kernel.h says how a report is made up.  The run time has its own
  * reader of the same, in C99 and without the compiler (runtime-stub/tile_rt_report.c). */
-#include "driver/say/report_text.h"
+#include "driver/run/report_text.h"
 
 #include <ctype.h>
 #include <math.h>
