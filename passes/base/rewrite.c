@@ -58,15 +58,33 @@ void rewrite_copy_access(struct ir_operation *to, const struct ir_operation *fro
         ir_set_number(to, IR_ATTRIBUTE_CACHE, ir_number(from, IR_ATTRIBUTE_CACHE, 0));
 }
 
-bool rewrite_holds_while(const struct ir_operation *op)
+bool rewrite_holds(const struct ir_operation *op, enum ir_opcode opcode)
 {
-    if (op->opcode == OP_WHILE)
+    if (op->opcode == opcode)
         return true;
     for (int i = 0; i < op->region_count; i++)
         for (const struct ir_operation *inner = op->regions[i]->first; inner; inner = inner->next)
-            if (rewrite_holds_while(inner))
+            if (rewrite_holds(inner, opcode))
                 return true;
     return false;
+}
+
+struct ir_value *rewrite_slot(struct ir_builder *builder, struct ir_value *ring, struct ir_value *number)
+{
+    struct ir_type one = *ring->type;
+    one.slots = 1;
+    struct ir_value *slot = ir_build_value(builder, OP_SLOT, ir_type_intern(builder->module->context, &one), 2,
+                                           (struct ir_value *[]){ring, number});
+    slot->name = ring->name;
+    return slot;
+}
+
+struct ir_value *rewrite_next_slot(struct ir_builder *builder, struct ir_value *number, int slots)
+{
+    const struct ir_type *type = number->type;
+    struct ir_value *next = ir_binary(builder, OP_ADD, number, ir_constant_int(builder, type, 1));
+    struct ir_value *round = ir_compare(builder, IR_PREDICATE_EQ, next, ir_constant_int(builder, type, slots));
+    return ir_select(builder, round, ir_constant_int(builder, type, 0), next);
 }
 
 bool rewrite_is_dead(const struct ir_operation *op)
@@ -74,5 +92,6 @@ bool rewrite_is_dead(const struct ir_operation *op)
     uint64_t known;
     if (op->opcode == OP_ASSUME) /* of what is known says nothing */
         return ir_constant_of(op->operands[0], &known) && known;
-    return !ir_has_trait(op, IR_TRAIT_TERMINATOR) && !ir_is_used(op) && !ir_has_effect(op) && !rewrite_holds_while(op);
+    return !ir_has_trait(op, IR_TRAIT_TERMINATOR) && !ir_is_used(op) && !ir_has_effect(op) &&
+           !rewrite_holds(op, OP_WHILE);
 }

@@ -21,7 +21,10 @@ struct ir_operation *rewrite_carry(struct arena *arena, struct ir_operation *loo
 /* Gives an operation the place, proofs and caching of another that reads the same slice. */
 void rewrite_copy_access(struct ir_operation *to, const struct ir_operation *from);
 
-bool rewrite_holds_while(const struct ir_operation *op); /* it is one, or has one inside */
+bool rewrite_holds(const struct ir_operation *op, enum ir_opcode opcode); /* it is one, or has one inside */
+/* A slot of a ring; the number of the slot behind one, round the ring. */
+struct ir_value *rewrite_slot(struct ir_builder *builder, struct ir_value *ring, struct ir_value *number);
+struct ir_value *rewrite_next_slot(struct ir_builder *builder, struct ir_value *number, int slots);
 /* Nothing uses what the operation gives, and it does nothing else that could be seen. */
 bool rewrite_is_dead(const struct ir_operation *op);
 

@@ -69,16 +69,6 @@ static void set_variable(struct indexes_ahead *ahead, enum bound bound, struct i
 
 /* ---- copies ---- */
 
-static struct ir_value *slot_of(struct ir_builder *builder, struct ir_value *ring, struct ir_value *index)
-{
-    struct ir_type type = *ring->type;
-    type.slots = 1;
-    struct ir_value *slot = ir_build_value(builder, OP_SLOT, ir_type_intern(builder->module->context, &type), 2,
-                                           (struct ir_value *[]){ring, index});
-    slot->name = ring->name;
-    return slot;
-}
-
 /* The tile that a copy brings, where it goes through registers: lanes along what is contiguous in memory. */
 static const struct ir_type *tile_type(const struct ir_access *access, const struct ir_operation *copy)
 {
@@ -128,7 +118,7 @@ static struct ir_value *start_copy(const struct emitter *e, struct indexes_ahead
     int count = source_operands(ahead, builder, copy->copy, &access, operands);
     if (!e->plan->asynchronous)
         return load_tile(builder, copy->copy, &access, operands, count);
-    operands[count] = slot_of(builder, copy->ring, index);
+    operands[count] = rewrite_slot(builder, copy->ring, index);
     rewrite_copy_access(ir_build(builder, OP_CP_ASYNC, count + 1, operands, 0, NULL), copy->copy);
     return NULL;
 }
@@ -190,7 +180,7 @@ static void build_prologue(struct emitter *e, struct ir_operation *loop)
                 continue;
             struct ir_value *tile = start_copy(e, &ahead, &inner, copy, slot);
             if (tile)
-                store_tile(&inner, tile, slot_of(&inner, copy->ring, slot));
+                store_tile(&inner, tile, rewrite_slot(&inner, copy->ring, slot));
         }
         inner.at = loop->at;
         ir_build(&inner, OP_YIELD, 0, NULL, 0, NULL);
@@ -272,13 +262,6 @@ static bool is_of_part(const struct emitter *e, const struct pipelined_copy *cop
     return e->plan->parts == 1 || copy->part == part;
 }
 
-static struct ir_value *next_slot(const struct emitter *e, struct ir_builder *builder, struct ir_value *slot)
-{
-    struct ir_value *next = ir_binary(builder, OP_ADD, slot, constant_i32(builder, 1));
-    struct ir_value *round = ir_compare(builder, IR_PREDICATE_EQ, next, constant_i32(builder, e->plan->slots));
-    return ir_select(builder, round, constant_i32(builder, 0), next);
-}
-
 /* One part of the body, from `first` to `end`: waits for what it reads, and starts the copies of a later part to the
  * slot that the part before it has read. */
 static void build_part(struct emitter *e, int part, struct ir_operation *first, const struct ir_operation *end)
@@ -290,13 +273,13 @@ static void build_part(struct emitter *e, int part, struct ir_operation *first, 
     build_wait(&top, e->plan->asynchronous, e->plan->slots - 2);
     if (part > 0) {
         struct ir_value *read = e->read;
-        e->read = next_slot(e, &top, read);
+        e->read = rewrite_next_slot(&top, read, e->plan->slots);
         e->write = read;
     }
     for (int c = 0; c < e->plan->copies.count; c++) {
         struct pipelined_copy *copy = &e->plan->copies.data[c];
         if (is_of_part(e, copy, part))
-            read_from(copy->buffer, slot_of(&top, copy->ring, e->read), body);
+            read_from(copy->buffer, rewrite_slot(&top, copy->ring, e->read), body);
     }
     struct ir_builder start = top;
     int ahead_by = part + e->plan->slots - 1;
@@ -325,9 +308,9 @@ static void build_body(struct emitter *e)
         forget_token(copy->copy);
         ir_remove(copy->copy);
         if (copy->tile)
-            store_tile(&bottom, copy->tile, slot_of(&bottom, copy->ring, e->write));
+            store_tile(&bottom, copy->tile, rewrite_slot(&bottom, copy->ring, e->write));
     }
-    ir_add_operand(yield, next_slot(e, &bottom, e->read));
+    ir_add_operand(yield, rewrite_next_slot(&bottom, e->read, e->plan->slots));
     ir_add_operand(yield, e->read);
 }
 

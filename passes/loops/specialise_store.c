@@ -297,16 +297,12 @@ struct emission {
     struct ir_value *const *operands; /* view, indexes */
 };
 
-/* The slot of a panel. */
 static struct ir_value *slot_of_panel(const struct emission *e, int p)
 {
-    struct ir_context *types = e->o->function->module->context;
-    const struct ir_type *buffer = e->panels->buffer;
-    if (buffer->slots == 1)
-        return e->panels->ring;
-    const struct ir_type *one = ir_type_buffer(types, buffer->element, 2, buffer->extent, buffer->layout, 1);
-    struct ir_value *index = ir_constant_int(e->builder, ir_type_scalar(types, IR_I32), p % buffer->slots);
-    return ir_build_value(e->builder, OP_SLOT, one, 2, (struct ir_value *[]){e->panels->ring, index});
+    struct ir_value *ring = e->panels->ring;
+    const struct ir_type *type = ir_type_scalar(e->o->function->module->context, IR_I32);
+    int slots = e->panels->buffer->slots;
+    return slots == 1 ? ring : rewrite_slot(e->builder, ring, ir_constant_int(e->builder, type, p % slots));
 }
 
 static struct ir_value *put_panel(struct emission *e, int p)

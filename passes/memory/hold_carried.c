@@ -24,6 +24,7 @@
  * comes back to the threads that have stored it. */
 #include "base/plant.h"
 #include "ir/facts/alias.h"
+#include "ir/facts/registers.h"
 #include "ir/facts/scratch.h"
 #include "ir/query.h"
 #include "passes/base/budget.h"
@@ -197,23 +198,6 @@ static void build_rings(struct holding *h)
     }
 }
 
-static struct ir_value *slot_of(const struct holding *h, struct ir_builder *builder, struct ir_value *ring,
-                                struct ir_value *index)
-{
-    struct ir_type one = *ring->type;
-    one.slots = 1;
-    return ir_build_value(builder, OP_SLOT, ir_type_intern(h->function->module->context, &one), 2,
-                          (struct ir_value *[]){ring, index});
-}
-
-static struct ir_value *next_slot(const struct holding *h, struct ir_builder *builder, struct ir_value *slot)
-{
-    if (h->slots == 2)
-        return ir_binary(builder, OP_SUB, number(builder, 1), slot);
-    struct ir_value *is_last = ir_compare(builder, IR_PREDICATE_EQ, slot, number(builder, h->slots - 1));
-    return ir_select(builder, is_last, number(builder, 0), ir_binary(builder, OP_ADD, slot, number(builder, 1)));
-}
-
 /* Copies of an instance's tiles, if there is such an instance: a group, also where it is empty. */
 static void build_copies(const struct holding *h, struct ir_builder *builder, struct ir_value *instance,
                          struct ir_value *slot)
@@ -235,7 +219,7 @@ static void build_copies(const struct holding *h, struct ir_builder *builder, st
         b.at = load->at;
         for (int k = 0; k <= access.rank; k++)
             operands[k] = remake_value(&again, &b, load->operands[k]);
-        operands[access.rank + 1] = slot_of(h, &b, h->tiles.data[i].ring, slot);
+        operands[access.rank + 1] = rewrite_slot(&b, h->tiles.data[i].ring, slot);
         rewrite_copy_access(ir_build(&b, OP_CP_ASYNC, access.rank + 2, operands, 0, NULL), load);
     }
     ir_build(&b, OP_YIELD, 0, NULL, 0, NULL);
@@ -374,7 +358,7 @@ static void hold(const struct holding *h, const struct carried *carried)
     struct ir_value *argument = body->arguments.data[carried->index], *initial = h->loop->operands[carried->index];
     struct ir_operation *some = ir_terminator(h->speaker->regions[0]);
     struct ir_builder b = rewrite_before(carried->load ? carried->load : some);
-    struct ir_value *slot = slot_of(h, &b, carried->ring, h->slot[SPEAKING]), *tile;
+    struct ir_value *slot = rewrite_slot(&b, carried->ring, h->slot[SPEAKING]), *tile;
     if (carried->load) {
         tile = ir_build_value(&b, OP_BUFFER_LOAD, carried->load->results[0]->type, 1, &slot);
         tile->name = carried->load->results[0]->name;
@@ -384,7 +368,7 @@ static void hold(const struct holding *h, const struct carried *carried)
         ir_build(&b, OP_BUFFER_STORE, 2, (struct ir_value *[]){some->operands[carried->result], slot}, 0, NULL);
     }
     b = rewrite_before(carried->reader);
-    slot = slot_of(h, &b, carried->ring, h->slot[WAITING]);
+    slot = rewrite_slot(&b, carried->ring, h->slot[WAITING]);
     tile = ir_build_value(&b, OP_BUFFER_LOAD, argument->type, 1, &slot);
     tile->name = argument->name;
     ir_set_operand(some, carried->result, initial);
@@ -408,9 +392,9 @@ static void hold_all(struct holding *h)
     struct ir_block *body = h->loop->regions[1];
     b = rewrite_before(body->first);
     h->slot[SPEAKING] = body->arguments.data[h->loop->result_count - 1];
-    h->slot[COMING] = next_slot(h, &b, h->slot[SPEAKING]);
+    h->slot[COMING] = rewrite_next_slot(&b, h->slot[SPEAKING], h->slots);
     bool two = h->slots == 2 || PLANTED(hold_carried_reads_slot_of_next);
-    h->slot[WAITING] = two ? h->slot[COMING] : next_slot(h, &b, h->slot[COMING]);
+    h->slot[WAITING] = two ? h->slot[COMING] : rewrite_next_slot(&b, h->slot[COMING], h->slots);
     build_rings(h);
     for (int i = 0; i < h->tiles.count; i++)
         ahead |= h->tiles.data[i].load != NULL;
@@ -426,10 +410,7 @@ static void find_registers(struct ir_operation *op, void *data)
 {
     int64_t *most = data;
     for (int i = 0; i < op->result_count; i++) {
-        const struct ir_type *type = op->results[i]->type;
-        if (type->kind != IR_TILE || !type->layout)
-            continue;
-        int64_t registers = layout_registers(type->layout) * ir_element_info[type->element].bits / 32;
+        int64_t registers = registers_of_tile(op->results[i]->type, REGISTERS_PACKED);
         *most = registers > *most ? registers : *most;
     }
 }

@@ -68,7 +68,7 @@ static bool find_live(const struct ir_operation *loop, struct carried *carried, 
     carried->live = ARENA_ARRAY(arena, bool, carried->count);
     carried->marked = ARENA_ARRAY(arena, bool, body->function->next_value_id);
     for (const struct ir_operation *op = body->first; op; op = op->next)
-        if (op != yield && ((ir_has_effect(op) && !PLANTED(dce_forgets_stores_in_loop)) || rewrite_holds_while(op)))
+        if (op != yield && ((ir_has_effect(op) && !PLANTED(dce_forgets_stores_in_loop)) || rewrite_holds(op, OP_WHILE)))
             mark_inside(carried, op, loop);
     for (int i = 0; i < carried->count; i++)
         if (loop->results[i]->uses) {

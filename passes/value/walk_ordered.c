@@ -95,28 +95,6 @@ static bool is_free(const struct ir_operation *op, bool *says)
     return true;
 }
 
-static bool asks_index(const struct ir_operation *op)
-{
-    if (op->opcode == OP_GRID_INDEX)
-        return true;
-    for (int r = 0; r < op->region_count; r++)
-        for (const struct ir_operation *inner = op->regions[r]->first; inner; inner = inner->next)
-            if (asks_index(inner))
-                return true;
-    return false;
-}
-
-static bool multiplies(const struct ir_operation *op)
-{
-    if (op->opcode == OP_DOT)
-        return true;
-    for (int r = 0; r < op->region_count; r++)
-        for (const struct ir_operation *inner = op->regions[r]->first; inner; inner = inner->next)
-            if (multiplies(inner))
-                return true;
-    return false;
-}
-
 /* ---- what stands where ---- */
 
 typedef void see_value(struct walk *walk, struct ir_value *value, bool *answer);
@@ -182,7 +160,7 @@ static void list_items(struct walk *walk)
     walk->wanted = ARENA_ARRAY(arena, bool, walk->function->next_value_id);
     walk->wait = -1;
     for (struct ir_operation *op = walk->function->body->first; op->opcode != OP_RETURN; op = op->next) {
-        bool early = walk->wait < 0 && !is_waiting(op, false), varies = asks_index(op);
+        bool early = walk->wait < 0 && !is_waiting(op, false), varies = rewrite_holds(op, OP_GRID_INDEX);
         if (walk->wait < 0 && !early)
             walk->wait = walk->items.count;
         see_operands(walk, op, see_varying, &varies);
@@ -226,7 +204,7 @@ static const char *obstacle(struct walk *walk)
     if (!says)
         return "an instance says nothing to others before it waits";
     for (int i = 0; i < walk->items.count; i++)
-        if (multiplies(walk->items.data[i].op))
+        if (rewrite_holds(walk->items.data[i].op, OP_DOT))
             return "loops with products have blocks of another form";
     place_items(walk);
     int64_t bits = 0, threads = 32 * (int64_t)walk->function->warps;
