@@ -348,14 +348,19 @@ END
 }
 
 @test "the report of times tells tilecc, LLVM and ptxas apart" {
-    part() { awk -v part="$1" -F: '/^processor time/ { sub(/^ */, "", $2); if (index($2, part) == 1) { sub(/ ms$/, "", $2); sub(/.* /, "", $2); print $2 } }' times; }
-    tilecc -arch=cpu,sm_80 --time-report -o k.o k.tile 2>times
-    [ "$(grep -c '^processor time: ' times)" = 4 ]
+    # Five runs each: some machines' clock of processor time stands still for some milliseconds and then jumps.
+    part() { awk -v part="$1" -F: '/^processor time/ { sub(/^ */, "", $2); if (index($2, part) == 1) { sub(/ ms$/, "", $2); sub(/.* /, "", $2); sum += $2 } } END { print sum + 0 }' times; }
+    for i in 1 2 3 4 5; do
+        tilecc -arch=cpu,sm_80 --time-report -o k.o k.tile
+    done 2>times
+    [ "$(grep -c '^processor time: ' times)" = 20 ]
     for name in tilecc 'LLVM, GPU code' 'LLVM, host code' ptxas; do
-        awk -v t="$(part "$name")" 'BEGIN { exit !(t > 0.5) }' || { echo "$name"; cat times; return 1; }
+        awk -v t="$(part "$name")" 'BEGIN { exit !(t > 2.5) }' || { echo "$name"; cat times; return 1; }
     done
-    tilecc -arch=sm_80 --emit=ptx --time-report -o - k.tile 2>times >text # a text alone: nothing is assembled
-    awk -v l="$(part 'LLVM, GPU code')" -v p="$(part ptxas)" -v h="$(part 'LLVM, host code')" 'BEGIN { exit !(l > 0.5 && p == 0 && h == 0) }'
+    for i in 1 2 3 4 5; do
+        tilecc -arch=sm_80 --emit=ptx --time-report -o - k.tile # a text alone: nothing is assembled
+    done 2>times >text
+    awk -v l="$(part 'LLVM, GPU code')" -v p="$(part ptxas)" -v h="$(part 'LLVM, host code')" 'BEGIN { exit !(l > 2.5 && p == 0 && h == 0) }' || { cat times; return 1; }
 }
 
 @test "texts that are asked for count as GPU code in the report of times" {
