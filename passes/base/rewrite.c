@@ -2,6 +2,7 @@
 #include "passes/base/rewrite.h"
 
 #include "ir/plan.h"
+#include "passes/base/pass.h"
 
 static void move_body(struct ir_block *from, struct ir_block *to, int count, const struct ir_type *const *types,
                       const char *const *names)
@@ -87,11 +88,28 @@ struct ir_value *rewrite_next_slot(struct ir_builder *builder, struct ir_value *
     return ir_select(builder, round, ir_constant_int(builder, type, 0), next);
 }
 
-bool rewrite_is_dead(const struct ir_operation *op)
+static bool is_dead(const struct ir_operation *op)
 {
     uint64_t known;
     if (op->opcode == OP_ASSUME) /* of what is known says nothing */
         return ir_constant_of(op->operands[0], &known) && known;
     return !ir_has_trait(op, IR_TRAIT_TERMINATOR) && !ir_is_used(op) && !ir_has_effect(op) &&
            !rewrite_holds(op, OP_WHILE);
+}
+
+bool rewrite_remove_dead(struct ir_block *block, struct pass_context *context)
+{
+    bool changed = false;
+    for (struct ir_operation *op = block->last, *previous; op; op = previous) {
+        previous = op->previous;
+        if (is_dead(op)) {
+            if (!pass_fuel(context))
+                continue;
+            ir_remove(op);
+            changed = true;
+        } else
+            for (int r = 0; r < op->region_count; r++)
+                changed = rewrite_remove_dead(op->regions[r], context) || changed;
+    }
+    return changed;
 }

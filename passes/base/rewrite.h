@@ -25,8 +25,10 @@ bool rewrite_holds(const struct ir_operation *op, enum ir_opcode opcode); /* it 
 /* A slot of a ring; the number of the slot behind one, round the ring. */
 struct ir_value *rewrite_slot(struct ir_builder *builder, struct ir_value *ring, struct ir_value *number);
 struct ir_value *rewrite_next_slot(struct ir_builder *builder, struct ir_value *number, int slots);
-/* Nothing uses what the operation gives, and it does nothing else that could be seen. */
-bool rewrite_is_dead(const struct ir_operation *op);
+/* Removes each operation in the block that nothing uses and that does nothing else that could be seen, as long as there is
+ * fuel.  The walk begins at the end, so one removes chains. */
+struct pass_context;
+bool rewrite_remove_dead(struct ir_block *block, struct pass_context *context);
 
 /* Computes an operation whose operands are constants (each one number for the whole tile): the bits that fill its
  * result, as the program itself would compute them on every target.  False: not all constant, or the result is a NaN

@@ -23,7 +23,7 @@
 #include "ir/text.h"
 #include "targets/target.h"
 
-enum { STEPS = 60000, LEAST_REGISTERS = 24, OTHER_REGISTERS = 32, SWIZZLE_ALIGNMENT = 1024, ROW_ALIGNMENT = 128 };
+enum { STEPS = 60000, LEAST_REGISTERS = 24, OTHER_REGISTERS = 32 };
 
 void check_report(struct check *check, const struct ir_operation *op, const struct ir_operation *other,
                   const char *format, ...)
@@ -94,9 +94,9 @@ static void check_object(struct ir_operation *op, void *data)
     if (op->opcode == OP_MBARRIER && offset % 8)
         check_report(check, op, NULL, "is not aligned to 8 bytes");
     bool rows = op->opcode == OP_BUFFER && op->results[0]->type->rank > 1;
-    if (op->opcode == OP_BUFFER && offset % ROW_ALIGNMENT)
+    if (op->opcode == OP_BUFFER && offset % CHECK_ROW_ALIGNMENT)
         check_report(check, op, NULL, "does not start where copies do, at a multiple of 128 bytes");
-    if (rows && offset % SWIZZLE_ALIGNMENT)
+    if (rows && offset % CHECK_SWIZZLE_ALIGNMENT)
         check_report(check, op, NULL, "does not start where swizzles do, at a multiple of 1024 bytes");
     struct object object = {op, offset, offset + bytes};
     check_alone(survey, &object);

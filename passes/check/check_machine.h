@@ -11,6 +11,9 @@
 #include "passes/base/pass.h"
 
 enum { CHECK_BARRIERS = 16, CHECK_AROUND = 3 };
+/* Where swizzles and copies to shared memory may start, by the manual of PTX.  The passes have these numbers from
+ * src/ir/facts/scratch.c; the checker would not notice a mistake there if it asked the same place. */
+enum { CHECK_SWIZZLE_ALIGNMENT = 1024, CHECK_ROW_ALIGNMENT = 128 };
 /* Accesses of one agent are numbered by kind; knowing number n is knowing all before. */
 enum check_kind {
     CHECK_GENERIC, /* ordinary loads and stores, mma */

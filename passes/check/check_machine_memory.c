@@ -9,7 +9,7 @@
 
 #include "passes/check/check_machine.h"
 
-enum { SWIZZLE_ALIGNMENT = 1024, ROW_ALIGNMENT = 128, BYTES_ALIGNMENT = 16 };
+enum { BYTES_ALIGNMENT = 16 };
 
 static void raise(int *stamp, int to)
 {
@@ -26,7 +26,7 @@ int64_t check_slot_bytes(const struct ir_type *type)
 {
     int64_t bytes = element_bytes(type), step = BYTES_ALIGNMENT;
     if (type->slots > 1)
-        step = type->rank > 1 ? SWIZZLE_ALIGNMENT : ROW_ALIGNMENT;
+        step = type->rank > 1 ? CHECK_SWIZZLE_ALIGNMENT : CHECK_ROW_ALIGNMENT;
     for (int d = 0; d < type->rank; d++)
         bytes *= type->extent[d];
     return (bytes + step - 1) / step * step;

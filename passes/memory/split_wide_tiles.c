@@ -441,18 +441,6 @@ static bool split(struct ir_function *function, struct pass_context *context, bo
     return done > 0;
 }
 
-/* What pieces were made of. */
-static void remove_dead(struct ir_block *block)
-{
-    for (struct ir_operation *op = block->last, *previous; op; op = previous) {
-        previous = op->previous;
-        for (int r = 0; r < op->region_count; r++)
-            remove_dead(op->regions[r]);
-        if (rewrite_is_dead(op))
-            ir_remove(op);
-    }
-}
-
 /* What a thread lacks of `most` registers when the function is split; 0: nothing. */
 static int lack_of_split(const struct ir_function *function, struct pass_context *context, int most, bool pressed)
 {
@@ -461,7 +449,7 @@ static int lack_of_split(const struct ir_function *function, struct pass_context
     quiet.remarks = false;
     quiet.fuel = NULL;
     split(copy, &quiet, pressed);
-    remove_dead(copy->body);
+    rewrite_remove_dead(copy->body, &quiet); /* what pieces were made of */
     int packed = wide_tile_packed(context->arena, copy) + ROOM - most;
     int elements = wide_tile_elements(context->arena, copy) + SPARE - most;
     ir_function_remove(copy);

@@ -8,8 +8,7 @@
  *     }                     (%s is not used)
  *
  * Right because operations without WRITE, ATOMIC or SYNC inside change nothing that could be seen; reads of memory are
- * not seen either.  A `while` is kept: it might not end.  Blocks are walked from their ends, so one walk removes
- * chains. */
+ * not seen either.  A `while` is kept: it might not end. */
 #include "base/plant.h"
 #include "passes/base/pass.h"
 #include "passes/base/rewrite.h"
@@ -82,7 +81,7 @@ static bool find_live(const struct ir_operation *loop, struct carried *carried, 
 }
 
 /* The loop anew with the live carried values only; its body is moved over. */
-static void drop_carried(struct ir_operation *loop, const struct carried *carried, struct arena *arena)
+static struct ir_operation *drop_carried(struct ir_operation *loop, const struct carried *carried, struct arena *arena)
 {
     struct ir_builder builder = rewrite_before(loop);
     struct ir_value **operands = ARENA_ARRAY(arena, struct ir_value *, loop->operand_count);
@@ -120,40 +119,32 @@ static void drop_carried(struct ir_operation *loop, const struct carried *carrie
             ir_replace_uses(loop->results[i], slim->results[next++]);
         }
     ir_remove(loop);
+    return slim;
 }
 
 /* ---- the walk ---- */
 
-static bool sweep(struct ir_block *block, struct pass_context *context)
+static bool drop_all_carried(struct ir_block *block, struct pass_context *context)
 {
     bool changed = false;
-    for (struct ir_operation *op = block->last, *previous; op; op = previous) {
-        previous = op->previous;
-        if (rewrite_is_dead(op)) {
-            if (pass_fuel(context)) {
-                ir_remove(op);
-                changed = true;
-            }
-            continue;
-        }
+    for (struct ir_operation *op = block->last; op; op = op->previous) {
         struct carried carried;
         if (op->opcode == OP_FOR && find_live(op, &carried, context->arena) && pass_fuel(context)) {
-            struct ir_operation *slim = op->previous; /* the new one takes its place; look at it again */
-            drop_carried(op, &carried, context->arena);
-            op = slim ? slim->next : block->first;
+            op = drop_carried(op, &carried, context->arena);
             changed = true;
         }
         for (int i = 0; i < op->region_count; i++)
-            changed = sweep(op->regions[i], context) || changed;
-        previous = op->previous;
+            changed = drop_all_carried(op->regions[i], context) || changed;
     }
     return changed;
 }
 
 bool pass_dce(struct ir_function *function, struct pass_context *context)
 {
-    bool changed = false;
-    while (sweep(function->body, context))
+    bool changed = rewrite_remove_dead(function->body, context);
+    while (drop_all_carried(function->body, context)) {
+        rewrite_remove_dead(function->body, context); /* what only fed a carried value */
         changed = true;
+    }
     return changed;
 }

@@ -119,17 +119,6 @@ static bool works_on_tiles(const struct ir_operation *op)
     return false;
 }
 
-static int operations_in(const struct ir_block *block)
-{
-    int count = 0;
-    for (const struct ir_operation *op = block->first; op; op = op->next) {
-        count++;
-        for (int r = 0; r < op->region_count; r++)
-            count += operations_in(op->regions[r]);
-    }
-    return count;
-}
-
 static bool is_splittable(const struct peel *peel, int64_t *step)
 {
     const struct ir_operation *loop = peel->loop;
@@ -139,7 +128,7 @@ static bool is_splittable(const struct peel *peel, int64_t *step)
         *step < 1 || *step > INT32_MAX / 8)
         return false;
     return peel_is_moderate(peel, loop->operands[0]) && peel_is_moderate(peel, loop->operands[1]) &&
-           operations_in(loop->regions[0]) <= SIZE_LIMIT;
+           ir_count_operations(loop->regions[0]) <= SIZE_LIMIT;
 }
 
 /* The same place in another copy of the block. */

@@ -17,17 +17,6 @@ enum { MARKED_LIMIT = 20000, SMALL_LIMIT = 32, TRIP_LIMIT = 65536 };
 
 __extension__ typedef __int128 wide;
 
-static int operations_in(const struct ir_block *block)
-{
-    int count = 0;
-    for (const struct ir_operation *op = block->first; op; op = op->next) {
-        count++;
-        for (int r = 0; r < op->region_count; r++)
-            count += operations_in(op->regions[r]);
-    }
-    return count;
-}
-
 /* Iterations of a loop with constant bounds, or -1: not known, endless, or too many. */
 static int trip_count(const struct ir_operation *loop, int64_t *lower, int64_t *step)
 {
@@ -70,7 +59,7 @@ static bool unroll(struct ir_operation *loop, struct pass_context *context)
     int64_t lower, step;
     int trips = trip_count(loop, &lower, &step);
     bool marked = ir_number(loop, IR_ATTRIBUTE_UNROLL, 0) != 0;
-    int64_t size = trips < 0 ? 0 : (int64_t)operations_in(loop->regions[0]) * trips;
+    int64_t size = trips < 0 ? 0 : (int64_t)ir_count_operations(loop->regions[0]) * trips;
     if (trips < 0 || size > (marked ? MARKED_LIMIT : trips == 1 ? INT64_MAX : SMALL_LIMIT)) {
         if (marked && trips < 0)
             pass_remark(context, loop->at, "the loop is not unrolled: its iterations are not counted when compiling");

@@ -43,6 +43,17 @@ static inline bool ir_is_inside(const struct ir_value *value, const struct ir_op
             return true;
     return false;
 }
+/* Operations of a block, those in their regions too. */
+static inline int ir_count_operations(const struct ir_block *block)
+{
+    int count = 0;
+    for (const struct ir_operation *op = block->first; op; op = op->next) {
+        count++;
+        for (int r = 0; r < op->region_count; r++)
+            count += ir_count_operations(op->regions[r]);
+    }
+    return count;
+}
 static inline bool ir_is_in_loop(const struct ir_operation *op)
 {
     for (op = op->block->parent; op; op = op->block->parent)

@@ -6,95 +6,40 @@
 #include "ir/text.h"
 #include "ir/verify/verify.h"
 #include "passes/run.h"
+#include "passes/checked_text.h"
 #include "targets/target.h"
 
 static int cases, failures;
 static bool aloud; /* prints what is said, for check_machine.bats */
 
-#define SWIZZLED "#(64, 64; offset b0:5 a0^b3 a1^b4 a2^b5 a3:5)"
-#define SLOT "buffer<bf16, [64, 64], slots(1), " SWIZZLED ">"
-#define ACCUMULATOR "f32[64, 64] #(64, 64; register b0 a3 b3:5; lane b1:2 a0:2; warp a4:5)"
-#define NARROW "bf16[64, 64] #(64, 64; register b0 a3 b3:5; lane b1:2 a0:2; warp a4:5)"
-#define FACTS "{align(16), stride_multiple(8, 0), limit(2147483648), restrict"
-
 /* A producer, a consumer, a ring of two, and a store through shared memory: persistent. */
-static const char product[] =
-    "kernel @product(%a: view<bf16, [?, ?], [?, 1], in> " FACTS ", extent_class(1, 2)}, "
-    "%c: view<bf16, [?, ?], [?, 1], out> " FACTS ", extent_class(1, 0)}) grid(1) grid_class(1) grid_step(64) "
-    "level(machine) warps(8) persistent(1) shared(25600) {\n"
-    "    %ring = buffer shared_offset(0) shared_bytes(16384) : buffer<bf16, [64, 64], slots(2), " SWIZZLED ">\n"
-    "    %out = buffer shared_offset(16384) shared_bytes(8192) : " SLOT "\n"
-    "    %full = mbarrier shared_offset(24576) arrivals(1) : mbarrier<2>\n"
-    "    %empty = mbarrier shared_offset(24592) arrivals(4) : mbarrier<2>\n"
-    "    mbarrier_ready\n"
-    "    %zero = constant value(0) : i32\n"
-    "    %one = constant value(1) : i32\n"
-    "    %two = constant value(2) : i32\n"
-    "    %n0 = constant value(0) : index\n"
-    "    %n64 = constant value(64) : index\n"
-    "    %K = extent dimension(1) %a : index\n"
-    "    %first = program : index\n"
-    "    %all = program_count : index\n"
-    "    %step = block_count : index\n"
-    "    roles role_warps(4, 4) role_registers(232, 40) {\n"
-    "        %fresh = undefined : " ACCUMULATOR "\n"
-    "        %r0, %r1 = for %p: index = %first to %all step %step iter(%s: i32 = %zero, %f: i32 = %zero) {\n"
-    "            %row = mul %p, %n64 : index\n"
-    "            %acc, %s1, %f1 = for %k: index = %n0 to %K step %n64 iter(%sum: " ACCUMULATOR
-    " = %fresh, %slot: i32 = %s, %phase: i32 = %f) {\n"
-    "                mbarrier_wait %full, %slot, %phase\n"
-    "                %A = slot %ring, %slot : " SLOT "\n"
-    "                %more = compare predicate(ne) %k, %n0 : bool\n"
-    "                %d = dot_async instruction(wgmma) %A, %A, %sum, %more : " ACCUMULATOR "\n"
-    "                %done = dot_wait pending(0) %d : " ACCUMULATOR "\n"
-    "                mbarrier_arrive %empty, %slot\n"
-    "                %next = add %slot, %one : i32\n"
-    "                %wraps = compare predicate(eq) %next, %two : bool\n"
-    "                %other = xor %phase, %one : i32\n"
-    "                %slot2 = select %wraps, %zero, %next : i32\n"
-    "                %phase2 = select %wraps, %other, %phase : i32\n"
-    "                yield %done, %slot2, %phase2\n"
-    "            }\n"
-    "            %narrow = cast %acc : " NARROW "\n"
-    "            tma_wait pending(0)\n"
-    "            barrier\n"
-    "            buffer_store %narrow, %out\n"
-    "            fence_async\n"
-    "            barrier\n"
-    "            tma_store %c[%row +: 64, %n0 +: 64], %out\n"
-    "            tma_commit\n"
-    "            yield %s1, %f1\n"
-    "        }\n"
-    "        tma_wait pending(0)\n"
-    "        yield\n"
-    "    } {\n"
-    "        %q0, %q1 = for %p2: index = %first to %all step %step iter(%u: i32 = %zero, %g: i32 = %zero) {\n"
-    "            %row2 = mul %p2, %n64 : index\n"
-    "            %u1, %g1 = for %k2: index = %n0 to %K step %n64 iter(%uslot: i32 = %u, %gphase: i32 = %g) {\n"
-    "                %free = xor %gphase, %one : i32\n"
-    "                mbarrier_wait %empty, %uslot, %free\n"
-    "                mbarrier_expect bytes(8192) %full, %uslot\n"
-    "                %B = slot %ring, %uslot : " SLOT "\n"
-    "                tma_load %a[%row2 +: 64, %k2 +: 64], %B, %full, %uslot\n"
-    "                %unext = add %uslot, %one : i32\n"
-    "                %uwraps = compare predicate(eq) %unext, %two : bool\n"
-    "                %gother = xor %gphase, %one : i32\n"
-    "                %uslot2 = select %uwraps, %zero, %unext : i32\n"
-    "                %gphase2 = select %uwraps, %gother, %gphase : i32\n"
-    "                yield %uslot2, %gphase2\n"
-    "            }\n"
-    "            yield %u1, %g1\n"
-    "        }\n"
-    "        yield\n"
-    "    }\n"
-    "    return\n"
-    "}\n";
+static const char product[] = "kernel @product(%a: view<bf16, [?, ?], [?, 1], in> " FACTS ", extent_class(1, 2)}, "
+                              "%c: view<bf16, [?, ?], [?, 1], out> " FACTS
+                              ", extent_class(1, 0)}) grid(1) grid_class(1) grid_step(64) "
+                              "level(machine) warps(8) persistent(1) shared(25600) {\n"
+                              "    %ring = buffer shared_offset(0) shared_bytes(16384) : " RING "\n"
+                              "    %out = buffer shared_offset(16384) shared_bytes(8192) : " SLOT "\n"
+                              "    %full = mbarrier shared_offset(24576) arrivals(1) : mbarrier<2>\n"
+                              "    %empty = mbarrier shared_offset(24592) arrivals(4) : mbarrier<2>\n"
+                              "    mbarrier_ready\n"
+                              "    %zero = constant value(0) : i32\n"
+                              "    %one = constant value(1) : i32\n"
+                              "    %two = constant value(2) : i32\n"
+                              "    %n0 = constant value(0) : index\n"
+                              "    %n64 = constant value(64) : index\n" CONSUMER_BEGINS
+                              "                %A = slot %ring, %slot : " SLOT "\n"
+                              "                %more = compare predicate(ne) %k, %n0 : bool\n"
+                              "                %d = dot_async instruction(wgmma) %A, %A, %sum, %more : " ACCUMULATOR
+                              "\n" CONSUMER_ENDS PRODUCER_BEGINS
+                              "                mbarrier_expect bytes(8192) %full, %uslot\n"
+                              "                %B = slot %ring, %uslot : " SLOT "\n"
+                              "                tma_load %a[%row2 +: 64, %k2 +: 64], %B, %full, %uslot\n" PRODUCER_ENDS;
 
 /* cp.async one iteration ahead, mma, and scratch where the ring was. */
 static const char copies[] =
     "kernel @copies(%a: view<bf16, [?, ?], [?, 1], in> " FACTS "}, %c: view<f32, [?], [1], out>) grid(1) "
     "level(machine) warps(4) shared(16384) {\n"
-    "    %ring = buffer shared_offset(0) shared_bytes(16384) : buffer<bf16, [64, 64], slots(2), " SWIZZLED ">\n"
+    "    %ring = buffer shared_offset(0) shared_bytes(16384) : " RING "\n"
     "    %zero = constant value(0) : i32\n"
     "    %one = constant value(1) : i32\n"
     "    %n0 = constant value(0) : index\n"
@@ -475,23 +420,11 @@ static const struct change changes[] = {
     {three, "warps(12) {", "warps(12) registers(120) {", NULL},
 };
 
-/* The text with the first `line` replaced; NULL when it is not there. */
-static const char *changed(struct arena *arena, const struct change *change)
-{
-    const char *at = change->line ? strstr(change->program, change->line) : change->program;
-    if (!change->line)
-        return change->program;
-    if (!at)
-        return NULL;
-    return arena_printf(arena, "%.*s%s%s", (int)(at - change->program), change->program, change->by ? change->by : "",
-                        at + strlen(change->line));
-}
-
 static void check(const struct change *change)
 {
     struct arena *arena = arena_create();
     struct diagnostics *diagnostics = diagnostics_create(arena);
-    const char *text = changed(arena, change);
+    const char *text = text_with(arena, change->program, change->line, change->by);
     struct source *source = ARENA_NEW(arena, struct source);
     struct pass_context context = {.arena = arena, .diagnostics = diagnostics};
     const struct pass_info *pass = pass_find("check_machine");

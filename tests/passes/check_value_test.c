@@ -6,17 +6,11 @@
 #include "ir/text.h"
 #include "ir/verify/verify.h"
 #include "passes/run.h"
+#include "passes/checked_text.h"
 
 static int cases, failures;
 static bool aloud; /* prints what is said, for check_machine.bats */
 
-#define SWIZZLED "#(64, 64; offset b0:5 a0^b3 a1^b4 a2^b5 a3:5)"
-#define SLOT "buffer<bf16, [64, 64], slots(1), " SWIZZLED ">"
-#define RING "buffer<bf16, [64, 64], slots(2), " SWIZZLED ">"
-#define REGISTERS "#(64, 64; register b0 a3 b3:5; lane b1:2 a0:2; warp a4:5)"
-#define ACCUMULATOR "f32[64, 64] " REGISTERS
-#define NARROW "bf16[64, 64] " REGISTERS
-#define FACTS "{align(16), stride_multiple(8, 0), limit(2147483648), restrict"
 #define VIEWS                                                           \
     "kernel @product(%a: view<bf16, [?, ?], [?, 1], in> " FACTS         \
     ", extent_class(1, 2)}, %b: view<bf16, [?, ?], [?, 1], in> " FACTS  \
@@ -56,68 +50,16 @@ static const char consumer[] = VIEWS
     "    %two = constant value(2) : i32\n"
     "    %n0 = constant value(0) : index\n"
     "    %n1 = constant value(1) : index\n"
-    "    %n64 = constant value(64) : index\n"
-    "    %K = extent dimension(1) %a : index\n"
-    "    %first = program : index\n"
-    "    %all = program_count : index\n"
-    "    %step = block_count : index\n"
-    "    roles role_warps(4, 4) role_registers(232, 40) {\n"
-    "        %fresh = undefined : " ACCUMULATOR "\n"
-    "        %r0, %r1 = for %p: index = %first to %all step %step iter(%s: i32 = %zero, %f: i32 = %zero) {\n"
-    "            %row = mul %p, %n64 : index\n"
-    "            %acc, %s1, %f1 = for %k: index = %n0 to %K step %n64 iter(%sum: " ACCUMULATOR
-    " = %fresh, %slot: i32 = %s, %phase: i32 = %f) {\n"
-    "                mbarrier_wait %full, %slot, %phase\n"
-    "                %A = slot %left, %slot : " SLOT "\n"
+    "    %n64 = constant value(64) : index\n" CONSUMER_BEGINS "                %A = slot %left, %slot : " SLOT "\n"
     "                %B = slot %right, %slot : " SLOT "\n"
     "                %more = compare predicate(ne) %k, %n0 : bool\n"
-    "                %d = dot_async instruction(wgmma) %A, %B, %sum, %more : " ACCUMULATOR "\n"
-    "                %done = dot_wait pending(0) %d : " ACCUMULATOR "\n"
-    "                mbarrier_arrive %empty, %slot\n"
-    "                %next = add %slot, %one : i32\n"
-    "                %wraps = compare predicate(eq) %next, %two : bool\n"
-    "                %other = xor %phase, %one : i32\n"
-    "                %slot2 = select %wraps, %zero, %next : i32\n"
-    "                %phase2 = select %wraps, %other, %phase : i32\n"
-    "                yield %done, %slot2, %phase2\n"
-    "            }\n"
-    "            %narrow = cast %acc : " NARROW "\n"
-    "            tma_wait pending(0)\n"
-    "            barrier\n"
-    "            buffer_store %narrow, %out\n"
-    "            fence_async\n"
-    "            barrier\n"
-    "            tma_store %c[%row +: 64, %n0 +: 64], %out\n"
-    "            tma_commit\n"
-    "            yield %s1, %f1\n"
-    "        }\n"
-    "        tma_wait pending(0)\n"
-    "        yield\n"
-    "    } {\n";
-static const char producer[] =
-    "        %q0, %q1 = for %p2: index = %first to %all step %step iter(%u: i32 = %zero, %g: i32 = %zero) {\n"
-    "            %row2 = mul %p2, %n64 : index\n"
-    "            %u1, %g1 = for %k2: index = %n0 to %K step %n64 iter(%uslot: i32 = %u, %gphase: i32 = %g) {\n"
-    "                %free = xor %gphase, %one : i32\n"
-    "                mbarrier_wait %empty, %uslot, %free\n"
+    "                %d = dot_async instruction(wgmma) %A, %B, %sum, %more : " ACCUMULATOR "\n" CONSUMER_ENDS;
+static const char producer[] = PRODUCER_BEGINS
     "                mbarrier_expect bytes(16384) %full, %uslot\n"
     "                %X = slot %left, %uslot : " SLOT "\n"
     "                %Y = slot %right, %uslot : " SLOT "\n"
     "                tma_load %a[%row2 +: 64, %k2 +: 64], %X, %full, %uslot\n"
-    "                tma_load %b[%k2 +: 64, %n0 +: 64], %Y, %full, %uslot\n"
-    "                %unext = add %uslot, %one : i32\n"
-    "                %uwraps = compare predicate(eq) %unext, %two : bool\n"
-    "                %gother = xor %gphase, %one : i32\n"
-    "                %uslot2 = select %uwraps, %zero, %unext : i32\n"
-    "                %gphase2 = select %uwraps, %gother, %gphase : i32\n"
-    "                yield %uslot2, %gphase2\n"
-    "            }\n"
-    "            yield %u1, %g1\n"
-    "        }\n"
-    "        yield\n"
-    "    }\n"
-    "    return\n"
-    "}\n";
+    "                tma_load %b[%k2 +: 64, %n0 +: 64], %Y, %full, %uslot\n" PRODUCER_ENDS;
 
 struct change {
     const char *line, *by; /* NULL: dropped */
@@ -163,16 +105,6 @@ static const struct change changes[] = {
     {"%first = program : index", "%first = constant value(0) : index", left_out},
 };
 
-static const char *changed(struct arena *arena, const struct change *change)
-{
-    const char *machine = arena_printf(arena, "%s%s", consumer, producer);
-    const char *at = change->line ? strstr(machine, change->line) : machine;
-    if (!change->line || !at)
-        return at;
-    return arena_printf(arena, "%.*s%s%s", (int)(at - machine), machine, change->by ? change->by : "",
-                        at + strlen(change->line));
-}
-
 static struct ir_module *read(struct ir_context *types, struct arena *arena, struct diagnostics *diagnostics,
                               const char *name, const char *text)
 {
@@ -195,7 +127,7 @@ static void check(const struct change *change)
     struct arena *arena = arena_create();
     struct diagnostics *diagnostics = diagnostics_create(arena);
     struct ir_context *types = ir_context_create(arena);
-    const char *text = changed(arena, change);
+    const char *text = text_with(arena, arena_printf(arena, "%s%s", consumer, producer), change->line, change->by);
     struct ir_module *one = read(types, arena, diagnostics, "reference", reference);
     struct ir_module *other = text ? read(types, arena, diagnostics, "machine", text) : NULL;
     bool good = false;

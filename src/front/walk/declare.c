@@ -55,6 +55,20 @@ int spelling_distance(const char *a, const char *b, int limit)
     return distance < limit ? distance : limit;
 }
 
+const char *spelling_nearest(const char *name, const char *const *names, int count)
+{
+    const char *near = NULL;
+    int best = (int)strlen(name) / 2 + 1;
+    for (int i = 0; i < count; i++) {
+        int distance = spelling_distance(name, names[i], best);
+        if (distance < best) {
+            best = distance;
+            near = names[i];
+        }
+    }
+    return near;
+}
+
 const char *declare_nearest(struct front *front, struct file_scope *file, const char *name, bool only_types)
 {
     const char *near = NULL;

@@ -276,15 +276,7 @@ static struct value enum_member(struct elaborator *e, const struct enumeration *
     if (number)
         return (struct value){
             .kind = VALUE_ENUMERATOR, .at = at, .integer = *number, .element = IR_I32, .enumeration = enumeration};
-    const char *near = NULL;
-    int best = (int)strlen(name) / 2 + 1;
-    for (int i = 0; i < enumeration->count; i++) {
-        int distance = spelling_distance(name, enumeration->members[i], best);
-        if (distance < best) {
-            best = distance;
-            near = enumeration->members[i];
-        }
-    }
+    const char *near = spelling_nearest(name, enumeration->members, enumeration->count);
     struct diagnostic *d = front_report(e, DIAGNOSTIC_E0205, name_at,
                                         near ? "the enum `%s` has no member `%s`; did you mean `%s`?"
                                              : "the enum `%s` has no member `%s`",

@@ -68,15 +68,7 @@ static int find(const struct structure *structure, const char *name)
 static void report_no_member(struct elaborator *e, const struct structure *structure, const char *name,
                              struct location at)
 {
-    const char *near = NULL;
-    int best = (int)strlen(name) / 2 + 1;
-    for (int i = 0; i < structure->type->count; i++) {
-        int distance = spelling_distance(name, structure->members[i], best);
-        if (distance < best) {
-            best = distance;
-            near = structure->members[i];
-        }
-    }
+    const char *near = spelling_nearest(name, structure->members, structure->type->count);
     struct diagnostic *d = front_report(e, DIAGNOSTIC_E0205, at,
                                         near ? "the struct `%s` has no member `%s`; did you mean `%s`?"
                                              : "the struct `%s` has no member `%s`",

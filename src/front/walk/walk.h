@@ -15,6 +15,8 @@ struct value declare_value(struct front *front, struct global *global, struct lo
 const char *declare_nearest(struct front *front, struct file_scope *file, const char *name, bool only_types);
 struct global *declare_find_kernel(const struct file_scope *file, const char *name);
 int spelling_distance(const char *a, const char *b, int limit);
+/* Of the members of one type, of which less must agree than of all names: the one most like `name`, or NULL. */
+const char *spelling_nearest(const char *name, const char *const *names, int count);
 
 /* structs (structure.c) */
 struct value structure_declare(struct front *front, struct global *global); /* its type */

@@ -45,13 +45,24 @@ def measure(run):
     return sorted(times)[len(times) // 2]
 
 
-def judge(path, library, compile_only):
+def open_model(path):
+    """The problem's module, its inputs and its model, on the device and the same each time."""
     module = load(path)
+    torch.manual_seed(1)
+    inputs = on_device(module.get_inputs())
+    torch.manual_seed(2)
+    return module, inputs, module.Model(*module.get_init_inputs()).cuda()
+
+
+def open_ours(path, library, module):
+    """Our candidate for it, with the numbers that its model has."""
+    torch.manual_seed(2)
+    return load(path, candidate(library, path)).ModelNew(*module.get_init_inputs()).cuda()
+
+
+def judge(path, library, compile_only):
     with torch.no_grad(), torch.device('cuda'):
-        torch.manual_seed(1)
-        inputs = on_device(module.get_inputs())
-        torch.manual_seed(2)
-        model = module.Model(*module.get_init_inputs()).cuda()
+        module, inputs, model = open_model(path)
         compiled = torch.compile(model)
         if compile_only:
             compiled(*inputs)
@@ -59,8 +70,7 @@ def judge(path, library, compile_only):
         row = {'name': path.stem, 'eager_us': measure(lambda: model(*inputs)),
                'compiled_us': measure(lambda: compiled(*inputs))}
         if library:
-            torch.manual_seed(2)
-            ours = load(path, candidate(library, path)).ModelNew(*module.get_init_inputs()).cuda()
+            ours = open_ours(path, library, module)
             want, got = model(*inputs), ours(*inputs)
             if want.dtype == torch.int64:
                 row['right'] = bool((want == got).float().mean() > 0.9999)
@@ -81,14 +91,9 @@ def distance(got, want):
 
 def judge_double(path, library):
     """Right: no more than four times as far from f64 as PyTorch's f32 is, or 1e-5 of the largest element."""
-    module = load(path)
     with torch.no_grad(), torch.device('cuda'):
-        torch.manual_seed(1)
-        inputs = on_device(module.get_inputs())
-        torch.manual_seed(2)
-        model = module.Model(*module.get_init_inputs()).cuda()
-        torch.manual_seed(2)
-        ours = load(path, candidate(library, path)).ModelNew(*module.get_init_inputs()).cuda()
+        module, inputs, model = open_model(path)
+        ours = open_ours(path, library, module)
         row = {'name': path.stem, 'eager_us': measure(lambda: model(*inputs)), 'ours_us': measure(lambda: ours(*inputs))}
         got, eager = ours(*inputs), model(*inputs)
         wide = [x.double() if torch.is_tensor(x) and x.is_floating_point() else x for x in inputs]
