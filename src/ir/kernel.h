@@ -5,7 +5,7 @@
  *     kernel_entry          one C symbol: a kernel with its type parameters fixed, e.g. softmax_f16
  *       kernel_parameter…   as in C, in order, then the members of structs; dispatch keys that no view tells follow as
  *                           ints
- *       kernel_variant…     one a (target, keys, schedule, facts): predicate, grid, IR function, code
+ *       kernel_variant…     one a (target, keys, facts, schedule): predicate, when, grid, IR function, code
  *
  * Device ABI, the same for CPU and GPU: one flat array of 64-bit slots.  For each parameter in order: a view gives
  * 1 + 2*rank slots (data pointer, extents, strides); a pointer one; a scalar one (its bits, zero-extended).  Keys and
@@ -242,6 +242,10 @@ struct kernel_variant {
     int target;                                /* index into the target table */
     const struct kernel_expression *predicate; /* NULL: always */
     bool special;                              /* of a clause `specialize`, in front of those of automatic facts */
+    /* Its number among those of the same target, keys and facts, which differ in their schedules; and where it is taken
+     * beyond its facts, which its code knows nothing of.  NULL: always, as the last of them is. */
+    int schedule;
+    const struct kernel_expression *when;
     int grid_rank;
     const struct kernel_expression *grid[IR_MAX_RANK];
     const struct kernel_expression **scratch_extents; /* of the entry's scratch, one view's behind the other's */
@@ -302,8 +306,9 @@ struct kernel_entry {
     bool reports;
     VECTOR(struct kernel_check) checks; /* of all variants */
     VECTOR(struct kernel_print) prints;
-    VECTOR(struct kernel_variant) variants; /* for each target: most special first, general last */
-    int slots;                              /* of the device ABI, grid counts and program_base included */
+    /* for each target and keys: most special facts first, general last; schedules of the same facts side by side */
+    VECTOR(struct kernel_variant) variants;
+    int slots;     /* of the device ABI, grid counts and program_base included */
     uint64_t body; /* a hash of the code of all variants, without places in the source; targets/common/same_code.h */
 };
 struct kernel_image { /* one cubin */

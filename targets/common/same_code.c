@@ -4,7 +4,8 @@
  * IR is the same if its text is, the facts of arguments included, but for what is assumed of scalars that nothing else
  * asks for.  The later variant stays, because more special ones stand in front of more general ones.  Calls that would
  * have taken the earlier variant come to the later one, or to one between the two that is right for them as well: the
- * later one's predicate is what either of the two asked for. */
+ * later one's predicate is what either of the two asked for.  Where a set of schedules stands between them, that would be
+ * right and slow: there only neighbours of the same facts become one. */
 #include "targets/common/same_code.h"
 
 #include <string.h>
@@ -145,13 +146,21 @@ static bool is_same_launch(const struct kernel_gpu_code *a, const struct kernel_
     return true;
 }
 
+static bool has_same_keys(const struct kernel_entry *entry, const struct kernel_variant *a,
+                          const struct kernel_variant *b)
+{
+    bool same = a->target == b->target;
+    for (int i = 0; same && i < entry->keys.count; i++)
+        same = a->key_values[i] == b->key_values[i];
+    return same;
+}
+
 static bool is_alike(const struct kernel_entry *entry, const struct kernel_variant *a, const struct kernel_variant *b)
 {
     if (!a->code || a->code != b->code || a->grid_rank != b->grid_rank || !is_same_launch(&a->gpu, &b->gpu))
         return false;
-    for (int i = 0; i < entry->keys.count; i++)
-        if (a->key_values[i] != b->key_values[i])
-            return false;
+    if (!has_same_keys(entry, a, b))
+        return false;
     for (int d = 0; d < a->grid_rank; d++)
         if (!is_same_tree(a->grid[d], b->grid[d]))
             return false;
@@ -172,14 +181,37 @@ static bool implies(const struct kernel_expression *a, const struct kernel_expre
     return !b || is_part(a, b);
 }
 
+/* Whether the later variant may have the calls of the earlier one. */
+static bool can_serve(const struct kernel_entry *entry, int later, int earlier)
+{
+    const struct kernel_variant *variants = entry->variants.data, *a = &variants[earlier], *b = &variants[later];
+    bool in_set = false;
+    int between = 0;
+    if (!is_alike(entry, a, b))
+        return false;
+    for (int i = earlier; i <= later; i++)
+        if (has_same_keys(entry, a, &variants[i])) {
+            in_set = in_set || variants[i].schedule || variants[i].when;
+            between += i != earlier && i != later;
+        }
+    return !in_set || (!between && is_same_tree(a->predicate, b->predicate));
+}
+
+static const struct kernel_expression *either(struct arena *arena, const struct kernel_expression *a,
+                                              const struct kernel_expression *b)
+{
+    struct kernel_expression *any = ARENA_NEW(arena, struct kernel_expression);
+    if (!a || !b)
+        return NULL;
+    *any = (struct kernel_expression){.op = KERNEL_HOST_OR, .operand = {a, b}, .at = a->at};
+    return any;
+}
+
 static void take_calls(struct arena *arena, struct kernel_variant *variant, const struct kernel_variant *gone)
 {
-    if (implies(gone->predicate, variant->predicate))
-        return;
-    struct kernel_expression *either = ARENA_NEW(arena, struct kernel_expression);
-    *either = (struct kernel_expression){
-        .op = KERNEL_HOST_OR, .operand = {variant->predicate, gone->predicate}, .at = variant->predicate->at};
-    variant->predicate = gone->predicate ? either : NULL;
+    variant->when = either(arena, variant->when, gone->when);
+    if (!implies(gone->predicate, variant->predicate))
+        variant->predicate = either(arena, variant->predicate, gone->predicate);
 }
 
 void same_code_merge(struct arena *arena, struct kernel_entry *entry)
@@ -188,7 +220,7 @@ void same_code_merge(struct arena *arena, struct kernel_entry *entry)
     struct kernel_variant *variants = entry->variants.data;
     for (int i = 0; i < count; i++) {
         int serving = i + 1;
-        while (serving < count && !is_alike(entry, &variants[i], &variants[serving]))
+        while (serving < count && !can_serve(entry, serving, i))
             serving++;
         if (serving < count)
             take_calls(arena, &variants[serving], &variants[i]);

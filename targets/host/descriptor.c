@@ -3,9 +3,9 @@
  * Structures are built field by field in the order of the C declarations; the sizes are compared with the C ones, which
  * hold on both hosts.  Names of the run time are the entry's names followed by its keys.
  *
- * A variant's predicate is a conjunction.  Its parts become facts, which variants share: the run time evaluates each at
- * most once a call and compares a mask.  Parts that only say a key's value are told by the list of key values already.
- */
+ * A variant's predicate and its `when` are one conjunction.  Its parts become facts, which variants share: the run time
+ * evaluates each at most once a call and compares a mask.  Parts that only say a key's value are told by the list of key
+ * values already. */
 #include "ir/facts/shared_form.h"
 #include "targets/host/host.h"
 #include <llvm-c/Target.h>
@@ -291,7 +291,9 @@ static uint64_t fact_bit(struct descriptor *d, const struct kernel_expression *e
     return (uint64_t)1 << i;
 }
 
-static uint64_t fact_mask(struct descriptor *d, const struct kernel_variant *variant, const char **text)
+/* The bits of a condition; its parts that say something, joined by commas, go to *text. */
+static uint64_t condition_mask(struct descriptor *d, const struct kernel_variant *variant,
+                               const struct kernel_expression *condition, const char **text)
 {
     const struct kernel_expression **parts = ARENA_ARRAY(d->builder->arena, const struct kernel_expression *,
                                                          MAX_PARTS);
@@ -299,8 +301,8 @@ static uint64_t fact_mask(struct descriptor *d, const struct kernel_variant *var
     uint64_t mask = 0;
     int count = 0;
     *text = "";
-    if (!split_parts(variant->predicate, parts, &count))
-        return fact_bit(d, variant->predicate);
+    if (!split_parts(condition, parts, &count))
+        return fact_bit(d, condition);
     for (int i = 0; i < count; i++) {
         if (says_key_value(parts[i], variant))
             continue;
@@ -310,6 +312,18 @@ static uint64_t fact_mask(struct descriptor *d, const struct kernel_variant *var
             *text = arena_printf(d->builder->arena, "%s%s%s", *text, **text ? ", " : "", part);
     }
     return mask;
+}
+
+/* Text: "x.stride[0] % 8 == 0; when M <= 64". */
+static uint64_t fact_mask(struct descriptor *d, const struct kernel_variant *variant, const char **text)
+{
+    const char *parts;
+    uint64_t mask = condition_mask(d, variant, variant->predicate, text);
+    if (!variant->when)
+        return mask;
+    *text = arena_printf(d->builder->arena, "%s%swhen %s", *text, **text ? "; " : "",
+                         host_expression_text(d->builder->arena, d->entry, variant->when));
+    return mask | condition_mask(d, variant, variant->when, &parts);
 }
 
 static LLVMValueRef grid_codes(struct descriptor *d, const struct kernel_variant *variant)

@@ -384,15 +384,21 @@ const char *host_deduce_extents(const struct host_call *call, int parameter, int
     return NULL;
 }
 
+/* A condition that cannot be computed does not hold. */
+static bool is_met(const struct host_call *call, const struct kernel_expression *condition)
+{
+    int64_t holds;
+    return !condition || (host_evaluate(call, condition, &holds) && holds);
+}
+
 struct kernel_variant *host_pick_variant(const struct host_call *call)
 {
     for (int i = 0; i < call->entry->variants.count; i++) {
         struct kernel_variant *variant = &call->entry->variants.data[i];
-        int64_t holds = 1;
         bool fits = true;
         for (int k = 0; k < call->entry->keys.count; k++)
             fits = fits && variant->key_values[k] == call->keys[k];
-        if (fits && (!variant->predicate || (host_evaluate(call, variant->predicate, &holds) && holds)))
+        if (fits && is_met(call, variant->predicate) && is_met(call, variant->when))
             return variant;
     }
     return NULL;

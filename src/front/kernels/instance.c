@@ -203,7 +203,7 @@ static const struct kernel_expression *predicate(struct elaborator *e, const str
 /* A knob of the schedule that the compiler chooses has no value here. */
 static bool is_left_open(const struct variant_plan *plan, int knob)
 {
-    const struct value *v = &plan->tuned[knob];
+    const struct value *v = &plan->schedule.tuned[knob];
     return plan->entry->kernel->tuning.data[knob].known && v->kind == VALUE_INTEGER && v->integer == 0;
 }
 
@@ -223,7 +223,7 @@ const char *variant_label(const struct variant_plan *plan)
         if (is_left_open(plan, i))
             continue;
         buffer_printf(&text, "%s%s=", separator, entry->kernel->tuning.data[i].name);
-        value_print_constant(&text, plan->tuned[i]);
+        value_print_constant(&text, plan->schedule.tuned[i]);
         separator = ",";
     }
     if (*separator == ',')
@@ -252,7 +252,8 @@ static void fill_knobs(const struct variant_plan *plan, struct kernel_variant *v
         const char *name = entry->kernel->tuning.data[i].name;
         bool asked = spec_text(entry->kernel->front, plan->spec, name) != NULL;
         if (!is_left_open(plan, i))
-            vector_push(arena, &variant->knobs, ((struct kernel_knob){name, key_number(plan->tuned[i]), asked}));
+            vector_push(arena, &variant->knobs,
+                        ((struct kernel_knob){name, key_number(plan->schedule.tuned[i]), asked}));
     }
 }
 
@@ -262,9 +263,9 @@ static int asked_of(const struct variant_plan *plan, const char *name, uint64_t 
     const struct tuning *tuning = &plan->entry->kernel->tuning;
     *among = 0;
     for (int i = 0; i < tuning->count; i++)
-        if (strcmp(tuning->data[i].name, name) == 0 && plan->tuned[i].kind == VALUE_INTEGER) {
-            *among = plan->tuned[i].integer ? 0 : plan->among[i];
-            return (int)plan->tuned[i].integer;
+        if (strcmp(tuning->data[i].name, name) == 0 && plan->schedule.tuned[i].kind == VALUE_INTEGER) {
+            *among = plan->schedule.tuned[i].integer ? 0 : plan->schedule.among[i];
+            return (int)plan->schedule.tuned[i].integer;
         }
     return 0;
 }
@@ -372,7 +373,7 @@ bool variant_build(struct variant_plan *plan, struct kernel_variant *variant)
     plan->label = variant_label(plan);
     elaborator_init(&e, front, plan->entry->kernel->file);
     e.instance = plan_has_choices(plan->entry->kernel) ? plan->label : NULL;
-    entry_host_scope(&e, plan->entry, plan->keys, plan->tuned);
+    entry_host_scope(&e, plan->entry, plan->keys, plan->schedule.tuned);
     int64_t *values = ARENA_ARRAY(front->arena, int64_t, plan->entry->entry->keys.count);
     for (int i = 0; i < plan->entry->entry->keys.count; i++)
         values[i] = key_number(plan->keys[i]);
@@ -382,6 +383,8 @@ bool variant_build(struct variant_plan *plan, struct kernel_variant *variant)
     variant->scratch_extents = plan->scratch_extents;
     variant->predicate = predicate(&e, plan);
     variant->special = plan->facts.special >= 0;
+    variant->schedule = plan->schedule_number;
+    variant->when = plan->schedule.when;
     fill_knobs(plan, variant);
     settle_consumers(plan, variant);
     variant->module = ir_module_create(front->options->context, front->arena);

@@ -157,7 +157,7 @@ static bool is_among(const struct work *work, int count, const struct variant_pl
     return false;
 }
 
-static void plan_variants(struct work *work, struct entry_plan *plan, const struct value *keys, int target_index)
+static void plan_variants(struct work *work, struct entry_plan *plan, struct value *keys, int target_index)
 {
     struct front *front = work->kernel->front;
     struct elaborator e;
@@ -166,28 +166,33 @@ static void plan_variants(struct work *work, struct entry_plan *plan, const stru
     elaborator_init(&e, front, work->kernel->file);
     if (plan_has_choices(work->kernel))
         e.instance = name_choice(plan, keys, name);
-    struct value *tuned = ARENA_ARRAY(front->arena, struct value, work->kernel->tuning.count);
-    uint64_t *among = ARENA_ARRAY(front->arena, uint64_t, work->kernel->tuning.count);
+    struct schedule standard = {0};
     scope_push(&e, false);
     entry_bind_rows(&e, plan, keys);
-    if (!knobs_choose(&e, work->kernel->declaration, &work->kernel->tuning, name, plan->spec, tuned, among))
+    if (!knobs_choose(&e, work->kernel->declaration, &work->kernel->tuning, name, plan->spec, &standard))
         return;
     scope_pop(&e);
-    entry_host_scope(&e, plan, keys, tuned);
+    entry_host_scope(&e, plan, keys, standard.tuned);
     struct facts *facts;
     int count = facts_list(&e, plan, strcmp(name, "cpu") == 0, &facts), before = work->variants.count;
+    keys = arena_copy(front->arena, keys, sizeof(struct value) * (size_t)plan->entry->keys.count);
     for (int i = 0; i < count; i++) {
         struct variant_plan variant = {
-            .entry = plan, .spec = plan->spec, .target = target, .tuned = tuned, .among = among, .facts = facts[i]};
-        variant.keys = arena_copy(front->arena, keys, sizeof(struct value) * (size_t)plan->entry->keys.count);
-        variant.label = variant_label(&variant);
-        if (!spec_has_facts(plan->spec, variant.label))
+            .entry = plan, .spec = plan->spec, .target = target, .keys = keys, .facts = facts[i], .schedule = standard};
+        struct schedules schedules = {0};
+        if (!spec_has_facts(plan->spec, variant_label(&variant)))
             continue;
         if (plan->spec)
             plan->spec->used = true;
-        if (plan->spec && is_among(work, before, &variant))
-            continue;
-        vector_push(front->arena, &work->variants, variant);
+        schedules_list(&variant, &standard, &schedules);
+        for (int k = 0; k < schedules.count; k++) {
+            variant.schedule = schedules.data[k];
+            variant.label = variant_label(&variant);
+            if (plan->spec && is_among(work, before, &variant))
+                continue;
+            vector_push(front->arena, &work->variants, variant);
+            variant.schedule_number++;
+        }
     }
 }
 

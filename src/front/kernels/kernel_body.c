@@ -386,7 +386,7 @@ static void bind_compile_time(struct body *b)
     const struct kernel_plan *kernel = b->plan->entry->kernel;
     entry_bind_rows(e, b->plan->entry, b->plan->keys);
     for (int i = 0; i < kernel->tuning.count; i++) {
-        struct value tuned = b->plan->tuned[i];
+        struct value tuned = b->plan->schedule.tuned[i];
         tuned.tuned = true;
         scope_bind(e, BINDING_TUNE, (struct ast_name){kernel->tuning.data[i].name, kernel->tuning.data[i].at}, tuned);
     }
@@ -396,8 +396,8 @@ static int knob(const struct variant_plan *plan, const char *name)
 {
     const struct tuning *tuning = &plan->entry->kernel->tuning;
     for (int i = 0; i < tuning->count; i++)
-        if (strcmp(tuning->data[i].name, name) == 0 && plan->tuned[i].kind == VALUE_INTEGER)
-            return (int)plan->tuned[i].integer;
+        if (strcmp(tuning->data[i].name, name) == 0 && plan->schedule.tuned[i].kind == VALUE_INTEGER)
+            return (int)plan->schedule.tuned[i].integer;
     return 0;
 }
 
@@ -405,9 +405,9 @@ static uint64_t knob_among(const struct variant_plan *plan, const char *name)
 {
     const struct tuning *tuning = &plan->entry->kernel->tuning;
     for (int i = 0; i < tuning->count; i++)
-        if (strcmp(tuning->data[i].name, name) == 0 && plan->tuned[i].kind == VALUE_INTEGER &&
-            plan->tuned[i].integer == 0)
-            return plan->among[i];
+        if (strcmp(tuning->data[i].name, name) == 0 && plan->schedule.tuned[i].kind == VALUE_INTEGER &&
+            plan->schedule.tuned[i].integer == 0)
+            return plan->schedule.among[i];
     return 0;
 }
 
@@ -416,8 +416,8 @@ static int persistent_knob(const struct variant_plan *plan)
 {
     const struct tuning *tuning = &plan->entry->kernel->tuning;
     for (int i = 0; i < tuning->count; i++)
-        if (strcmp(tuning->data[i].name, "persistent") == 0 && plan->tuned[i].kind == VALUE_BOOL)
-            return plan->tuned[i].truth ? 1 : -1;
+        if (strcmp(tuning->data[i].name, "persistent") == 0 && plan->schedule.tuned[i].kind == VALUE_BOOL)
+            return plan->schedule.tuned[i].truth ? 1 : -1;
     return 0;
 }
 

@@ -38,10 +38,20 @@ void spec_note_define(struct front *front, struct diagnostic *d, const struct as
                       const char *name);
 bool spec_has_facts(const struct spec *spec, const char *label); /* the label ends with them, or none are asked for */
 bool spec_means(const char *text, struct value member);          /* the member of a set that the text asks for */
-/* Values for all knobs in order, bound in the current scope; false: reported.  among: of a name of the schedule that has
- * no value (0), the members that the compiler chooses from, a bit each, or 0: all. */
+/* A way to run the instances of the same keys and facts. */
+struct schedule {
+    struct value *tuned; /* one a knob, in order */
+    uint64_t *among;     /* of a name of the schedule that has no value (0), the members that the compiler chooses from,
+                          * a bit each, or 0: all */
+    const struct kernel_expression *when; /* the wrapper takes it where this holds, if none before it; NULL: always */
+};
+struct schedules {
+    struct schedule *data;
+    int count, capacity;
+};
+/* The default of all knobs, bound in the current scope; false: reported. */
 bool knobs_choose(struct elaborator *e, const struct ast_declaration *kernel, const struct tuning *tuning,
-                  const char *target, const struct spec *spec, struct value *values, uint64_t *among);
+                  const char *target, const struct spec *spec, struct schedule *schedule);
 
 void kernel_compile(struct front *front, struct global *kernel, struct spec *specs);
 
@@ -110,10 +120,10 @@ struct variant_plan {
     struct entry_plan *entry;
     const struct spec *spec; /* that it is planned for, or NULL */
     int target;
-    struct value *keys;  /* one a key */
-    struct value *tuned; /* one a knob */
-    uint64_t *among;     /* see knobs_choose */
+    struct value *keys; /* one a key */
     struct facts facts;
+    struct schedule schedule;
+    int schedule_number;                              /* among those of the same target, keys and facts */
     const struct kernel_expression **scratch_extents; /* as of struct kernel_variant */
     const struct kernel_expression **split_extents;   /* those of them that `split_k` needs */
     int split_argument;                               /* the first of its two arguments */
@@ -148,6 +158,9 @@ void entry_host_scope(struct elaborator *e, const struct entry_plan *plan, const
 int facts_list(struct elaborator *e, const struct entry_plan *plan, bool cpu, struct facts **facts);
 const char *variant_label(const struct variant_plan *plan); /* "softmax<f16>[B=1024] sm_90a aligned" */
 bool variant_build(struct variant_plan *plan, struct kernel_variant *variant);
+/* The schedules of one target, keys and facts, in the order in which the wrapper looks at them; the last is taken always.
+ * `plan` has all but its schedule. */
+void schedules_list(const struct variant_plan *plan, const struct schedule *standard, struct schedules *schedules);
 /* Of the clause `scratch`: the items of the plan; what the entry says of them; the extents that a variant has. */
 void scratch_read(struct kernel_plan *plan, const struct ast_clause *clause);
 bool scratch_describe(struct elaborator *e, struct entry_plan *plan);

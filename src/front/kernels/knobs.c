@@ -527,8 +527,10 @@ static void check_fixed(struct elaborator *e, const struct ast_declaration *kern
 }
 
 bool knobs_choose(struct elaborator *e, const struct ast_declaration *kernel, const struct tuning *tuning,
-                  const char *target, const struct spec *spec, struct value *values, uint64_t *among)
+                  const char *target, const struct spec *spec, struct schedule *schedule)
 {
+    struct value *values = schedule->tuned = ARENA_ARRAY(e->arena, struct value, tuning->count);
+    uint64_t *among = schedule->among = ARENA_ARRAY(e->arena, uint64_t, tuning->count);
     struct domain *sets = ARENA_ARRAY(e->arena, struct domain, tuning->count);
     bool *fixed = ARENA_ARRAY(e->arena, bool, tuning->count);
     if (!read_sets(e, kernel, tuning, sets, values, among))

@@ -30,8 +30,8 @@ int split_parts(const struct variant_plan *plan)
 {
     const struct tuning *tuning = &plan->entry->kernel->tuning;
     for (int i = 0; i < tuning->count; i++)
-        if (strcmp(tuning->data[i].name, "split_k") == 0 && plan->tuned[i].kind == VALUE_INTEGER)
-            return plan->tuned[i].integer > 1 ? (int)plan->tuned[i].integer : 1;
+        if (strcmp(tuning->data[i].name, "split_k") == 0 && plan->schedule.tuned[i].kind == VALUE_INTEGER)
+            return plan->schedule.tuned[i].integer > 1 ? (int)plan->schedule.tuned[i].integer : 1;
     return 1;
 }
 

@@ -13,7 +13,8 @@
  *   kernels/   kernel.c      entries and instances         signature.c   parameters, extents, keys
  *              rows.c        names of a kernel's head      instance.c    variants, facts, predicates
  *              knobs.c       tune, on                      spec.c        -D, --spec
- *              split_k.c     its rule                      kernel_body.c the IR function of a variant
+ *              schedules.c   those of an instance          kernel_body.c the IR function of a variant
+ *              split_k.c     its rule                      split_body.c  what it makes of a body
  *   ./         compile.c     front_compile                 math_function.c  front_math_function
  *              open.c        src/std and the builtins, for both */
 #ifndef TILECC_FRONT_ELABORATE_H
