@@ -15,6 +15,7 @@ void lint_variant(const struct kernel_entry *entry, const struct kernel_variant 
     lint.inside = inside_analyse(variant->function, lint.ranges, lint.arena);
     lint_padding(&lint, variant->function);
     lint_stores(&lint, variant->function);
+    lint_within(&lint, variant->function);
     lint_digits(&lint, variant->function);
     arena_destroy(lint.arena);
 }

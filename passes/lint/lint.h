@@ -23,6 +23,8 @@ void lint_variant(const struct kernel_entry *entry, const struct kernel_variant 
 void lint_padding(const struct lint *lint, const struct ir_function *function);
 /* Grids beside the places that they write: elements that several instances write, and those that none does. */
 void lint_stores(const struct lint *lint, const struct ir_function *function);
+/* Elements of one tile that are stored in one place. */
+void lint_within(const struct lint *lint, const struct ir_function *function);
 /* Numbers that were rounded to f32 on their way to f64. */
 void lint_digits(const struct lint *lint, const struct ir_function *function);
 #endif

@@ -13,6 +13,7 @@
 #include "ir/query.h"
 #include "passes/lint/form.h"
 #include "passes/lint/lint.h"
+#include "passes/lint/meetings.h"
 
 enum { MOST_STORES = 64, MOST_STEP = 4096, MOST_TRIED = 256, MOST_DEPTH = 8, MOST_ASKED = 1000 };
 
@@ -237,10 +238,11 @@ static bool moves_along(struct stores *s, int g)
     return false;
 }
 
-static void check_same_place(struct stores *s, int g)
+/* The checks say whether they said something. */
+static bool check_same_place(struct stores *s, int g)
 {
     if (s->function->grid_limit[g] == 1 || moves_along(s, g))
-        return;
+        return false;
     for (int i = 0; i < s->count; i++) {
         if (!forms_vary(&s->forms, s->list[i].value, g))
             continue;
@@ -252,8 +254,9 @@ static void check_same_place(struct stores *s, int g)
                   "no index depends on `%s`; one of the values is kept: use `atomic_add`, a loop in one instance, "
                   "or an element for each `%s`",
                   grid_name(s, g), grid_name(s, g));
-        return;
+        return true;
     }
+    return false;
 }
 
 /* Instances along g that meet, `a` in the later one, at most so far from each other that all quotients and remainders have
@@ -321,10 +324,10 @@ static void note_meeting(const struct stores *s, struct diagnostic *diagnostic, 
 }
 
 /* Instances that differ in g alone. */
-static void check_overlap(struct stores *s, int g)
+static bool check_overlap(struct stores *s, int g)
 {
     if (s->function->grid_limit[g] == 1 || !moves_along(s, g))
-        return;
+        return false;
     for (int i = 0; i < s->count; i++)
         for (int j = 0; j < s->count; j++) {
             const struct store *a = &s->list[i], *b = &s->list[j];
@@ -338,12 +341,13 @@ static void check_overlap(struct stores *s, int g)
                                       : "instances along `%s` store the same %s of `%s`",
                              grid_name(s, g), lies_in_halves(s) ? "bytes" : "elements", s->view->name));
             note_meeting(s, diagnostic, a, b, g);
-            return;
+            return true;
         }
+    return false;
 }
 
 /* One that stores what the other loads: which of them comes first nobody knows. */
-static void check_reads(struct stores *s, int g)
+static bool check_reads(struct stores *s, int g)
 {
     for (int i = 0; i < s->count && s->function->grid_limit[g] != 1; i++)
         for (int j = 0; j < s->load_count; j++) {
@@ -357,8 +361,36 @@ static void check_reads(struct stores *s, int g)
             diag_note(
                 s->lint->diagnostics, diagnostic, a->op->at,
                 "stored here; instances run in any order and at the same time: read what was there from another view");
-            return;
+            return true;
         }
+    return false;
+}
+
+/* "m = 0, n = 1" */
+static const char *name_instance(const struct stores *s, const int64_t *index)
+{
+    const char *text = "";
+    for (int g = 0; g < s->function->grid_rank; g++)
+        text = arena_printf(s->lint->arena, "%s%s%s = %lld", text, g ? ", " : "", grid_name(s, g), (long long)index[g]);
+    return text;
+}
+
+/* Instances that differ in several names, or are as far from each other as an extent says, or store under conditions. */
+static void check_calls(struct stores *s, bool loads)
+{
+    struct meeting found;
+    if (!meetings_find(s->lint, s->function, &s->forms, s->view, s->is_pointer, loads, &found))
+        return;
+    const char *text = loads ? "an instance reads elements of `%s` that another one stores"
+                             : "instances store the same elements of `%s`";
+    struct diagnostic *diagnostic = report(s, DIAGNOSTIC_W1012, found.other,
+                                           arena_printf(s->lint->arena, text, s->view->name));
+    diag_note(s->lint->diagnostics, diagnostic, found.store->at,
+              loads
+                  ? "stored here, for instance where %s, and read where %s; instances run in any order: read what was "
+                    "there from another view"
+                  : "for instance where %s, and where %s; instances run in any order, and one of the values is kept",
+              name_instance(s, found.first), name_instance(s, found.second));
 }
 
 /* The one dimension of the view in which all stores move along g, and g alone, by the same step; -1: none. */
@@ -657,13 +689,18 @@ static void start(struct stores *s, const struct ir_value *argument, bool is_poi
 
 static void check_meetings(struct stores *s)
 {
+    bool overlap = false, reads = false;
     for (int g = 0; g < s->function->grid_rank && s->count && !s->odd; g++) {
-        check_same_place(s, g);
+        overlap = check_same_place(s, g) || overlap;
         if (s->unformed)
             continue;
-        check_overlap(s, g);
-        check_reads(s, g);
+        overlap = check_overlap(s, g) || overlap;
+        reads = check_reads(s, g) || reads;
     }
+    if (!overlap)
+        check_calls(s, false);
+    if (!reads)
+        check_calls(s, true);
 }
 
 static void check_places(struct stores *s)

@@ -1,6 +1,7 @@
 /* What instances do to each other's elements, when they run one after the other: two that store one, or one that stores
- * what another loads, where nothing orders them.  The language leaves one of the values then, so it is no fault, but
- * hardly ever meant.  Atomics may meet anything.
+ * what another loads, where nothing orders them; and what elements of one tile do to each other, where a store puts two
+ * of them in one place.  The language leaves one of the values then, so it is no fault, but hardly ever meant.  Atomics
+ * may meet anything.
  *
  * Order.  A release publishes what its instance did before; an acquire sees what was published until then.  Instances
  * run to their end, so a touch is ordered before another instance's if its own instance released behind it, and the
@@ -16,7 +17,8 @@ enum { MOST_ELEMENTS = 1 << 22 };
 struct side {
     int64_t instance; /* + 1; 0: nobody */
     const struct ir_operation *op;
-    int64_t releases; /* of its instance before it */
+    int64_t releases;  /* of its instance before it */
+    int64_t execution; /* of an operation */
 };
 /* Of the loads two are kept that are of different instances: one of them is not the storing one's. */
 struct touched {
@@ -29,6 +31,7 @@ struct between {
     int64_t elements;
     int64_t *releases; /* by instance */
     int64_t acquired;  /* + 1: the instance that did last */
+    int64_t executions;
 };
 
 void between_begin(struct run *run)
@@ -69,11 +72,9 @@ static bool is_ordered(const struct run *run, const struct side *old)
     return run->between->releases[old->instance - 1] > old->releases && run->between->acquired == run->instance + 1;
 }
 
-static void report(struct run *run, const struct ir_operation *op, const struct side *old, int memory, int64_t element)
+static void keep(struct run *run, const struct ir_operation *op, const struct side *old, int memory, int64_t element)
 {
     struct interp_races *races = run->options->races;
-    if (!old->instance || old->instance == run->instance + 1 || is_ordered(run, old))
-        return;
     for (int i = 0; i < races->count; i++)
         if (races->list[i].op == op && races->list[i].other == old->op)
             return;
@@ -81,6 +82,14 @@ static void report(struct run *run, const struct ir_operation *op, const struct 
         races->list[races->count++] = (struct interp_race){
             op, old->op, run->instance, old->instance - 1, element, run->options->memories[memory].name};
 }
+
+static void report(struct run *run, const struct ir_operation *op, const struct side *old, int memory, int64_t element)
+{
+    if (old->instance && old->instance != run->instance + 1 && !is_ordered(run, old))
+        keep(run, op, old, memory, element);
+}
+
+void between_execute(struct run *run) { run->between->executions++; }
 
 void between_touch(struct run *run, const struct ir_operation *op, uintptr_t address, size_t size, uint64_t bits)
 {
@@ -92,7 +101,7 @@ void between_touch(struct run *run, const struct ir_operation *op, uintptr_t add
     struct touched *touched = find(run, address, size, &memory, &element);
     if (!touched)
         return;
-    struct side now = {run->instance + 1, op, run->between->releases[run->instance]};
+    struct side now = {run->instance + 1, op, run->between->releases[run->instance], run->between->executions};
     if (!stores) {
         report(run, op, &touched->store, memory, element);
         touched->load[touched->load[0].instance && touched->load[0].instance != now.instance] = now;
@@ -102,6 +111,9 @@ void between_touch(struct run *run, const struct ir_operation *op, uintptr_t add
         report(run, op, &touched->load[i], memory, element);
     if (touched->bits != bits) /* of equal values one is left whatever the order */
         report(run, op, &touched->store, memory, element);
+    /* An update of equal values is one where two were meant. */
+    if (touched->store.execution == now.execution && (touched->bits != bits || ir_updates_place(op)))
+        keep(run, op, &touched->store, memory, element);
     touched->store = now;
     touched->bits = bits;
 }

@@ -44,9 +44,10 @@ struct run {
     bool stopped;            /* by a role, on its own stack */
     struct frame *innermost; /* all live activations, so that giving up releases them */
 };
-/* between.c: behind each access of an element, with what is stored; behind an atomic with an order; before the first
- * instance. */
+/* between.c: before the first instance; before each operation on memory; behind each access of an element, with what is
+ * stored; behind an atomic with an order. */
 void between_begin(struct run *run);
+void between_execute(struct run *run);
 void between_touch(struct run *run, const struct ir_operation *op, uintptr_t address, size_t size, uint64_t bits);
 void between_synchronise(struct run *run, const struct ir_operation *op);
 

@@ -31,7 +31,8 @@ struct interp_argument {
     uint64_t bits; /* scalars: the encoding of ir_attribute; pointers: the address */
 };
 
-/* Two operations of different instances on one element, one of which stores; nothing orders them. */
+/* Two operations of different instances on one element, one of which stores; nothing orders them.  Or one store, of one
+ * instance, that puts two elements of a tile there. */
 struct interp_race {
     const struct ir_operation *op, *other; /* other: the one that ran first */
     int64_t instance, other_instance, element;

@@ -270,6 +270,8 @@ void execute_memory(struct frame *frame, const struct ir_operation *operation)
     struct change *changed = distinct ? ARENA_ARRAY(frame->run->arena, struct change, count + 1) : NULL;
     int64_t changed_count = 0;
     const struct cell *address = pointers ? frame_cell(frame, access.view) : NULL;
+    if (frame->run->between)
+        between_execute(frame->run);
     for (int64_t i = 0; i < count; i++) {
         struct element_access e = {.element = pointers ? access.view->type->pointee : access.view->type->element};
         e.address = pointers ? (uintptr_t)address->bits[i]

@@ -1,6 +1,6 @@
 /* Which operand of a memory operation is what, and what operations do to memory. */
 #include "base/plant.h"
-#include "ir/ir.h"
+#include "ir/query.h"
 
 /* Operands behind the address: how many are named, in order other|expected, value; one more is the mask. */
 static bool has_place(enum ir_opcode opcode)
@@ -116,6 +116,32 @@ bool ir_has_effect(const struct ir_operation *operation)
 {
     unsigned atomic = PLANTED(dce_of_unused_atomic) ? 0 : IR_TRAIT_ATOMIC;
     return any_trait(operation, IR_TRAIT_WRITE | atomic | IR_TRAIT_SYNC | IR_TRAIT_SHARED_WRITE);
+}
+
+static bool is_made_of(const struct ir_value *value, const struct ir_operation *store, const struct ir_access *stored,
+                       int depth)
+{
+    const struct ir_operation *op = value->definition;
+    struct ir_access loaded;
+    if (!op || depth == 0)
+        return false;
+    if ((op->opcode == OP_LOAD || op->opcode == OP_POINTER_LOAD) && ir_access_of(op, &loaded)) {
+        bool same = op->block == store->block && loaded.view == stored->view && loaded.rank == stored->rank;
+        for (int d = 0; d < loaded.rank && same; d++)
+            same = loaded.place[d] == stored->place[d] && loaded.index[d] == stored->index[d];
+        return same;
+    }
+    for (int i = 0; i < op->operand_count && ir_has_trait(op, IR_TRAIT_ELEMENTWISE); i++)
+        if (is_made_of(op->operands[i], store, stored, depth - 1))
+            return true;
+    return false;
+}
+
+bool ir_updates_place(const struct ir_operation *store)
+{
+    enum { MOST_DEPTH = 8 };
+    struct ir_access stored;
+    return ir_access_of(store, &stored) && stored.value && is_made_of(stored.value, store, &stored, MOST_DEPTH);
 }
 
 bool ir_may_read(const struct ir_operation *operation) { return any_trait(operation, IR_TRAIT_READ | IR_TRAIT_ATOMIC); }

@@ -542,6 +542,8 @@ int ir_place_shape(const struct ir_access *access, int64_t *extent);
 bool ir_uses(const struct ir_operation *operation, const struct ir_value *value); /* itself or inside its regions */
 bool ir_has_effect(const struct ir_operation *operation); /* itself or inside its regions: write, atomic, sync */
 bool ir_may_read(const struct ir_operation *operation);
+/* Whether a store keeps what is made, element by element, of a load from its own place: as y[i] += v does. */
+bool ir_updates_place(const struct ir_operation *store);
 /* A reduction whose operands may not change places: by a region, or with a fixed tree of neighbours. */
 bool ir_reduce_is_ordered(const struct ir_operation *operation);
 #endif

@@ -51,14 +51,38 @@ static struct interval scalar_interval(enum ir_element element)
                                  : (struct interval){0, (INT64_C(1) << bits) - 1};
 }
 
+/* The class of an extent that is a name by itself; 0: none.  Classes are numbers of names, from 1. */
+static int class_of_name(const struct kernel_entry *entry, int64_t number)
+{
+    const struct kernel_name *name = &entry->names.data[number];
+    return name->parameter >= 0 && name->multiply == 1 && name->add == 0 ? (int)number + 1 : 0;
+}
+
+static int class_of_extent(const struct kernel_entry *entry, int parameter, int dimension)
+{
+    const struct kernel_parameter *p = &entry->parameters.data[parameter];
+    const struct kernel_expression *declared = p->extent[dimension];
+    if (p->nibbles && dimension == p->rank - 1)
+        return 0; /* C's extent is another number */
+    if (p->binds[dimension] >= 0)
+        return class_of_name(entry, p->binds[dimension]);
+    return declared && declared->op == KERNEL_HOST_NAME ? class_of_name(entry, declared->number) : 0;
+}
+
+/* `extents` by class, or NULL: they may be any. */
 static struct interval interval_of(const struct kernel_entry *entry, const struct kernel_variant *variant,
-                                   const struct kernel_expression *x)
+                                   const struct kernel_expression *x, const int64_t *extents)
 {
     struct interval a = everything, b = everything;
+    int class = x->op == KERNEL_HOST_NAME     ? class_of_name(entry, x->number)
+                : x->op == KERNEL_HOST_EXTENT ? class_of_extent(entry, (int)x->number, x->dimension)
+                                              : 0;
+    if (class && extents)
+        return (struct interval){extents[class], extents[class]};
     if (x->operand[0])
-        a = interval_of(entry, variant, x->operand[0]);
+        a = interval_of(entry, variant, x->operand[0], extents);
     if (x->operand[1])
-        b = interval_of(entry, variant, x->operand[1]);
+        b = interval_of(entry, variant, x->operand[1], extents);
     switch (x->op) {
     case KERNEL_HOST_CONSTANT: return (struct interval){x->number, x->number};
     case KERNEL_HOST_NAME: return name_interval(entry, x->number);
@@ -78,33 +102,15 @@ static struct interval interval_of(const struct kernel_entry *entry, const struc
     case KERNEL_HOST_CDIV:
         if (b.low < 1 || a.high < 0)
             return everything;
-        return (struct interval){a.low < 0 ? INT64_MIN : 0, ceiling_divide(a.high, b.low)};
+        return (struct interval){a.low < 0 ? INT64_MIN : ceiling_divide(a.low, b.high), ceiling_divide(a.high, b.low)};
     case KERNEL_HOST_MIN: return (struct interval){int64_min(a.low, b.low), int64_min(a.high, b.high)};
     case KERNEL_HOST_MAX: return (struct interval){int64_max(a.low, b.low), int64_max(a.high, b.high)};
     case KERNEL_HOST_SELECT: {
-        struct interval c = interval_of(entry, variant, x->operand[2]);
+        struct interval c = interval_of(entry, variant, x->operand[2], extents);
         return (struct interval){int64_min(b.low, c.low), int64_max(b.high, c.high)};
     }
     default: return everything;
     }
-}
-
-/* The class of an extent that is a name by itself; 0: none.  Classes are numbers of names, from 1. */
-static int class_of_name(const struct kernel_entry *entry, int64_t number)
-{
-    const struct kernel_name *name = &entry->names.data[number];
-    return name->parameter >= 0 && name->multiply == 1 && name->add == 0 ? (int)number + 1 : 0;
-}
-
-static int class_of_extent(const struct kernel_entry *entry, int parameter, int dimension)
-{
-    const struct kernel_parameter *p = &entry->parameters.data[parameter];
-    const struct kernel_expression *declared = p->extent[dimension];
-    if (p->nibbles && dimension == p->rank - 1)
-        return 0; /* C's extent is another number */
-    if (p->binds[dimension] >= 0)
-        return class_of_name(entry, p->binds[dimension]);
-    return declared && declared->op == KERNEL_HOST_NAME ? class_of_name(entry, declared->number) : 0;
 }
 
 /* x = extent of a class + offset */
@@ -131,7 +137,7 @@ static int covered_class(const struct kernel_entry *entry, const struct kernel_v
     int64_t offset;
     *step = 1;
     if (x->op == KERNEL_HOST_CDIV || x->op == KERNEL_HOST_DIV) {
-        struct interval by = interval_of(entry, variant, x->operand[1]);
+        struct interval by = interval_of(entry, variant, x->operand[1], NULL);
         int class = class_of_expression(entry, x->operand[0], &offset);
         *step = by.low;
         bool rounds_up = x->op == KERNEL_HOST_CDIV || PLANTED(facts_floor_covers_grid);
@@ -149,10 +155,19 @@ int kernel_rounded_down(const struct kernel_entry *entry, const struct kernel_va
     int64_t offset;
     if (!x || x->op != KERNEL_HOST_DIV)
         return 0;
-    struct interval divisor = interval_of(entry, variant, x->operand[1]);
+    struct interval divisor = interval_of(entry, variant, x->operand[1], NULL);
     int class = class_of_expression(entry, x->operand[0], &offset);
     *by = divisor.low;
     return divisor.low == divisor.high && divisor.low > 1 && offset == 0 ? class : 0;
+}
+
+int64_t kernel_grid_count(const struct kernel_entry *entry, const struct kernel_variant *variant, int dimension,
+                          const int64_t *extents)
+{
+    if (!variant->grid[dimension])
+        return 0;
+    struct interval count = interval_of(entry, variant, variant->grid[dimension], extents);
+    return count.low == count.high && count.low > 0 ? count.low : 0;
 }
 
 void kernel_note_facts(const struct kernel_entry *entry, const struct kernel_variant *variant)
@@ -170,7 +185,7 @@ void kernel_note_facts(const struct kernel_entry *entry, const struct kernel_var
     for (int d = 0; d < variant->grid_rank; d++) {
         if (!variant->grid[d])
             continue;
-        struct interval count = interval_of(entry, variant, variant->grid[d]);
+        struct interval count = interval_of(entry, variant, variant->grid[d], NULL);
         function->grid_limit[d] = count.high >= 1 && count.high < INT64_MAX ? count.high : 0;
         function->grid_class[d] = covered_class(entry, variant, variant->grid[d], &function->grid_step[d]);
         if (!function->grid_class[d])

@@ -10,4 +10,7 @@ void kernel_note_facts(const struct kernel_entry *entry, const struct kernel_var
  * 0: the dimension is none such. */
 int kernel_rounded_down(const struct kernel_entry *entry, const struct kernel_variant *variant, int dimension,
                         int64_t *by);
+/* The count of a grid dimension where extents are these, by class; 0: it is none, or depends on more than extents. */
+int64_t kernel_grid_count(const struct kernel_entry *entry, const struct kernel_variant *variant, int dimension,
+                          const int64_t *extents);
 #endif

@@ -264,11 +264,24 @@ static const char *name_instance(const struct interpretation *call, int64_t inst
     return text;
 }
 
+static void report_within(const struct interpretation *call, const struct interp_race *race)
+{
+    diag_report(call->asked->compilation->diagnostics, DIAGNOSTIC_W1207, race->op->at,
+                ir_updates_place(race->op)
+                    ? "instance %s updates element %lld of `%s` for several elements of one tile, which happens once"
+                    : "instance %s stores several elements of one tile, with different values, in element %lld of `%s`",
+                name_instance(call, race->instance), (long long)race->element, race->memory);
+}
+
 static void report_races(const struct interpretation *call)
 {
     struct diagnostics *diagnostics = call->asked->compilation->diagnostics;
     for (int i = 0; i < call->options.races->count; i++) {
         const struct interp_race *race = &call->options.races->list[i];
+        if (race->instance == race->other_instance) {
+            report_within(call, race);
+            continue;
+        }
         bool loads = ir_has_trait(race->op, IR_TRAIT_READ), loaded = ir_has_trait(race->other, IR_TRAIT_READ);
         struct diagnostic *d = diag_report(
             diagnostics, DIAGNOSTIC_W1207, race->op->at,
