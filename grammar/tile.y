@@ -80,7 +80,7 @@ static void tile_error(const struct text_range *at, struct parser *parser, const
 %token EQ "==" NE "!=" LE "<=" GE ">=" SHL "<<" SHR ">>"
 %token ADD_A "+=" SUB_A "-=" MUL_A "*=" DIV_A "/=" MOD_A "%=" AND_A "&=" OR_A "|=" XOR_A "^=" SHL_A "<<=" SHR_A ">>="
 %token <enum ast_operator> INCREMENT "++"
-%token SYNC "the next statement"
+%token SYNC "the next statement" WHOLE "a file" ALONE "an expression alone"
 
 %type <struct word> name clause_name
 %type <struct ast_name> name_at
@@ -126,8 +126,13 @@ static void tile_error(const struct text_range *at, struct parser *parser, const
 %left '*' '/' '%' '@'
 %precedence UNARY
 
-%start file
+%start text
 %%
+/* WHOLE and ALONE are no text: the token stream begins with one of them. */
+text
+    : WHOLE file
+    | ALONE expr { parser->alone = $2; }
+    ;
 /* Words with a meaning by place only are names too. */
 name: NAME | OUT | INOUT | TEST | AS | PACKED | STRIDED | HUGE_ | RESTRICT | NOINLINE ;
 name_at: name { $$ = NAME_AT($1, @1); } ;

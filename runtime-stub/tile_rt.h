@@ -60,7 +60,7 @@ enum tile_status {
 /* What a call would run.  Texts live as long as the object that holds the kernel. */
 struct tile_kernel_info {
     const char *target;       /* "sm_90a", "cpu-avx2" */
-    const char *variant_text; /* the facts that this variant relies on, "" for the general one */
+    const char *variant_text; /* the facts that it relies on, then "when M <= 64" of a schedule; or "" */
     int variant;              /* its number for TILE_FORCE_VARIANT */
     int threads;              /* per block; on the CPU the threads of the pool */
     int registers;            /* per thread; 0 on the CPU */

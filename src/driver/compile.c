@@ -114,6 +114,8 @@ static void set_up(struct compilation *compilation, const struct options *option
                                                 .defines = options->defines.data,
                                                 .spec_count = options->specs.count,
                                                 .specs = options->specs.data,
+                                                .tuning_count = options->tunings.count,
+                                                .tunings = options->tunings.data,
                                                 .with_callers = emit_is_called(options->emit),
                                                 .prefix = options->prefix,
                                                 .max_instances = options->max_instances,

@@ -68,7 +68,7 @@ struct options {
     VECTOR(const char *) xptxas;
     VECTOR(struct front_define) defines;
     VECTOR(const char *) includes;
-    VECTOR(const char *) specs;
+    VECTOR(const char *) specs, tunings;
     int max_instances;
     const char *prefix;
     bool strict_fp, checks, reproducible;

@@ -114,9 +114,10 @@ void report_cpu_instances(struct compilation *compilation)
             if (target_rows[variant->target].kind != TARGET_CPU)
                 continue;
             diag_report(compilation->diagnostics, DIAGNOSTIC_R2003, variant->function->at,
-                        "instance: %s: loops for %s; %lld bytes of scratch a thread",
+                        "instance: %s: loops for %s; %lld bytes of scratch a thread%s%s",
                         variant->label ? variant->label : entry->symbol,
-                        arm ? "NEON" : "the baseline, AVX2 and AVX-512", (long long)variant->cpu.scratch_bytes);
+                        arm ? "NEON" : "the baseline, AVX2 and AVX-512", (long long)variant->cpu.scratch_bytes,
+                        variant->when ? "; when " : "", variant->when ? variant->when->text : "");
         }
     }
 }

@@ -50,6 +50,19 @@ static void mark_defines(struct front *front, const struct ast_declaration *kern
         }
 }
 
+/* Each head of a file of --tuning is of a kernel that is there, compiled or not. */
+static void check_tuned(struct front *front, struct tuned_kernel *tuned)
+{
+    for (; tuned; tuned = tuned->next) {
+        const struct global *g = front->main->first;
+        while (g && (g->declaration->kind != DECLARATION_KERNEL || strcmp(g->name, tuned->head.kernel) != 0))
+            g = g->next;
+        if (!g)
+            diag_report(front->diagnostics, DIAGNOSTIC_E0421, tuned->at, "%s has no kernel `%s`",
+                        front->module->source_name, tuned->head.kernel);
+    }
+}
+
 struct kernel_module *front_compile(const struct front_options *options, const struct source *source,
                                     void (*imported)(const char *path, void *context), void *context)
 {
@@ -69,7 +82,9 @@ struct kernel_module *front_compile(const struct front_options *options, const s
     declare_files(front, file);
     front->main = last ? last->next : front->files;
     struct spec *specs;
+    struct tuned_kernel *tuned;
     bool good = spec_parse(front, &specs);
+    good = tuning_read(front, &tuned) && good;
     check_values(front);
     for (struct global *g = front->main->first; g && good; g = g->next) {
         if (g->declaration->kind != DECLARATION_KERNEL)
@@ -77,8 +92,9 @@ struct kernel_module *front_compile(const struct front_options *options, const s
         mark_defines(front, g->declaration);
         if (g->declaration->clause_missing || g->broken_head)
             continue; /* reported; the rest would make no sense */
-        kernel_compile(front, g, specs);
+        kernel_compile(front, g, specs, tuned);
     }
+    check_tuned(front, tuned);
     for (struct spec *s = specs; s; s = s->next)
         if (!s->used && errors == options->diagnostics->errors)
             diag_report(options->diagnostics, DIAGNOSTIC_E0414, (struct location){0},

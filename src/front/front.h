@@ -27,9 +27,11 @@ struct front_options {
     const struct front_define *defines;
     int spec_count;
     const char *const *specs; /* --spec 'softmax<f16>[B=1024] aligned': only these instances */
-    bool with_callers;        /* what is made is called with all arguments: no --spec leaves facts out */
-    const char *prefix;       /* --prefix=, NULL: the rule of interface.md */
-    int max_instances;        /* --max-instances=: of a kernel for one architecture; 0: 256 */
+    int tuning_count;
+    const char *const *tunings; /* --tuning: files of schedules */
+    bool with_callers;          /* what is made is called with all arguments: no --spec leaves facts out */
+    const char *prefix;         /* --prefix=, NULL: the rule of interface.md */
+    int max_instances;          /* --max-instances=: of a kernel for one architecture; 0: 256 */
     int target_count;
     const int *targets;                     /* rows of the target table, see targets/target.h */
     const char *(*target_name)(int target); /* "cpu", "sm_90a" … for on(sm_90a, …) */

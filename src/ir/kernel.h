@@ -243,7 +243,7 @@ struct kernel_variant {
     const struct kernel_expression *predicate; /* NULL: always */
     bool special;                              /* of a clause `specialize`, in front of those of automatic facts */
     /* Its number among those of the same target, keys and facts, which differ in their schedules; and where it is taken
-     * beyond its facts, which its code knows nothing of.  NULL: always, as the last of them is. */
+     * beyond its facts, with its text; its code knows nothing of it.  NULL: always, as the last of them is. */
     int schedule;
     const struct kernel_expression *when;
     int grid_rank;

@@ -203,7 +203,8 @@ static const struct kernel_expression *either(struct arena *arena, const struct 
     struct kernel_expression *any = ARENA_NEW(arena, struct kernel_expression);
     if (!a || !b)
         return NULL;
-    *any = (struct kernel_expression){.op = KERNEL_HOST_OR, .operand = {a, b}, .at = a->at};
+    const char *text = a->text && b->text ? arena_printf(arena, "(%s) or (%s)", a->text, b->text) : NULL;
+    *any = (struct kernel_expression){.op = KERNEL_HOST_OR, .operand = {a, b}, .text = text, .at = a->at};
     return any;
 }
 

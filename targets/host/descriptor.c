@@ -5,7 +5,7 @@
  *
  * A variant's predicate and its `when` are one conjunction.  Its parts become facts, which variants share: the run time
  * evaluates each at most once a call and compares a mask.  Parts that only say a key's value are told by the list of key
- * values already. */
+ * values already.  Where there would be too many, each `when` is one fact. */
 #include "ir/facts/shared_form.h"
 #include "targets/host/host.h"
 #include <llvm-c/Target.h>
@@ -27,6 +27,7 @@ struct descriptor {
     const char *plain_section; /* of others */
     struct host_words facts;   /* codes */
     struct values fact_values;
+    bool joins_conditions; /* each `when` is one fact */
 };
 
 static void add(struct descriptor *d, struct values *values, LLVMValueRef value)
@@ -321,9 +322,33 @@ static uint64_t fact_mask(struct descriptor *d, const struct kernel_variant *var
     uint64_t mask = condition_mask(d, variant, variant->predicate, text);
     if (!variant->when)
         return mask;
-    *text = arena_printf(d->builder->arena, "%s%swhen %s", *text, **text ? "; " : "",
-                         host_expression_text(d->builder->arena, d->entry, variant->when));
-    return mask | condition_mask(d, variant, variant->when, &parts);
+    *text = arena_printf(d->builder->arena, "%s%swhen %s", *text, **text ? "; " : "", variant->when->text);
+    return mask |
+           (d->joins_conditions ? fact_bit(d, variant->when) : condition_mask(d, variant, variant->when, &parts));
+}
+
+/* Whether the parts of all conditions are more facts than the run time knows. */
+static bool has_many_parts(const struct descriptor *d)
+{
+    const struct kernel_expression **parts = ARENA_ARRAY(d->builder->arena, const struct kernel_expression *,
+                                                         MAX_PARTS);
+    struct host_code probe = {.builder = d->builder, .entry = d->entry};
+    struct host_words found = {0};
+    for (int v = 0; v < d->entry->variants.count; v++) {
+        const struct kernel_variant *variant = &d->entry->variants.data[v];
+        int count = 0;
+        if (!split_parts(variant->predicate, parts, &count) || !split_parts(variant->when, parts, &count))
+            return true;
+        for (int i = 0; i < count; i++) {
+            int32_t code = host_code_add(&probe, parts[i]);
+            int k = 0;
+            while (k < found.count && found.data[k] != code)
+                k++;
+            if (k == found.count && !says_key_value(parts[i], variant))
+                vector_push(d->builder->arena, &found, code);
+        }
+    }
+    return found.count > TILE_RT_MAX_FACTS;
 }
 
 static LLVMValueRef grid_codes(struct descriptor *d, const struct kernel_variant *variant)
@@ -614,6 +639,7 @@ LLVMValueRef host_descriptor(struct host_builder *builder, const struct kernel_e
     d.section = arena_printf(builder->arena, ".data.rel.ro.tile.%s", entry->symbol);
     d.plain_section = arena_printf(builder->arena, ".rodata.tile.%s", entry->symbol);
     check_limits(&d, slots);
+    d.joins_conditions = has_many_parts(&d);
     for (int i = 0; i < entry->parameters.count; i++)
         add(&d, &parameters, describe_parameter(&d, &entry->parameters.data[i]));
     describe_names(&d, &names);

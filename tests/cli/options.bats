@@ -26,6 +26,7 @@ XPTXAS|-Xptxas -O0|tilecc -arch=sm_80 --dryrun -v OPT k.tile
 DEFINE|-D B=128|tilecc --emit=tir -o - OPT k.tile
 INCLUDE|-I sub|mkdir -p sub; echo 'fn twice(x: f32) -> f32 { return x + x; }' >sub/u.tile; echo 'import "u.tile";' >i.tile; cat k.tile >>i.tile; tilecc --emit=header OPT i.tile; ls
 SPEC|--spec axpy[B=128]|tilecc --emit=tir -o - OPT k.tile
+TUNING|--tuning=k.tuning|printf 'tuning 1\naxpy cpu\n [B=128] when N > 9\n' >k.tuning; tilecc -arch=cpu --emit=tir OPT k.tile; ls
 MAX_INSTANCES|--max-instances=1|tilecc -arch=sm_80 --emit=tir OPT "$SRCDIR/examples/matmul.tile"; ls
 PREFIX|--prefix=my_|tilecc --emit=header -o - OPT k.tile
 STRICT_FP|--strict-fp|tilecc --emit=tir -o - OPT k.tile

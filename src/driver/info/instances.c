@@ -96,6 +96,14 @@ static struct spot variant_at(struct spot variants, uint32_t index)
     return member(variants, index * sizeof(struct tile_rt_variant));
 }
 
+/* Where the wrapper takes the variant beyond its facts, behind "when " as the text of its conditions ends; or NULL. */
+static const char *condition_of(const struct object *object, struct spot variant)
+{
+    const char *text = text_of(object, member(variant, offsetof(struct tile_rt_variant, text)));
+    const char *behind = strstr(text, "; when ");
+    return behind ? behind + strlen("; when ") : strncmp(text, "when ", 5) == 0 ? text + strlen("when ") : NULL;
+}
+
 /* How many values the key has among the variants; 0: cannot be read. */
 static unsigned count_values(const struct object *object, struct spot variants, uint32_t count, uint32_t key)
 {
@@ -141,8 +149,12 @@ static void print_product(const struct object *object, struct spot kernel, const
     printf("%u instance%s", (unsigned)count, count == 1 ? "" : "s");
     if (known && count > 1 && count % product == 0) {
         printf(" = %s", text.size ? text.data : "");
+        bool has_set = false;
+        for (uint32_t i = 0; i < count; i++)
+            has_set = has_set || condition_of(object, variant_at(variants, i));
         if (count / product > 1)
-            printf("%s%u by facts", text.size ? " x " : "", (unsigned)(count / product));
+            printf("%s%u by facts%s", text.size ? " x " : "", (unsigned)(count / product),
+                   has_set ? " and schedules" : "");
     }
     printf("\n");
     buffer_free(&text);
@@ -159,8 +171,10 @@ static void print_numbers(const struct object *object, struct spot variants, uin
         const char *end = whole ? NULL : strstr(summary, ": ");
         if (end)
             size = (size_t)(end - summary);
+        const char *when = condition_of(object, variant_at(variants, i));
         if (size)
-            printf("            %u: %.*s\n", (unsigned)i, (int)size, summary);
+            printf("            %u: %.*s%s%s\n", (unsigned)i, (int)size, summary, when ? "; when " : "",
+                   when ? when : "");
     }
 }
 
@@ -182,6 +196,11 @@ static void put_instance(const struct object *object, const Elf64_Shdr *names, s
     Elf64_Shdr section;
     buffer_printf(out, "%s{\"number\":%u,\"summary\":", number ? "," : "", (unsigned)number);
     buffer_put_json(out, text_of(object, member(at, offsetof(struct tile_rt_variant, summary))));
+    const char *when = condition_of(object, at);
+    if (when) {
+        buffer_puts(out, ",\"when\":");
+        buffer_put_json(out, when);
+    }
     if (read_spot(object, at, &variant, sizeof variant)) {
         if (is_cpu)
             buffer_printf(out, ",\"scratch_bytes\":%lld", (long long)variant.scratch_bytes);

@@ -124,6 +124,13 @@ static void list_facts(struct elaborator *e, const struct entry_plan *plan, bool
     vector_push(arena, list, make_facts(plan, -1, false));
 }
 
+bool facts_are_possible(struct elaborator *e, const struct variant_plan *plan)
+{
+    bool never = false;
+    return plan->facts.special < 0 ||
+           (special_tree(e, &plan->entry->kernel->specials.data[plan->facts.special], &never) && !never);
+}
+
 int facts_list(struct elaborator *e, const struct entry_plan *plan, bool cpu, struct facts **facts)
 {
     struct facts_list list = {0};

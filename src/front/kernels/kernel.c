@@ -66,24 +66,6 @@ static void name_entry(struct entry_plan *plan)
     buffer_free(&suffix);
 }
 
-static bool spec_selects(const struct kernel_plan *kernel, const struct entry_plan *plan, const struct spec *spec)
-{
-    if (strcmp(spec->kernel, kernel->declaration->name.text) != 0)
-        return false;
-    int given = 0;
-    for (int i = 0; i < kernel->rows.count && given < spec->types.count; i++) {
-        if (!kernel->rows.data[i].is_type)
-            continue;
-        struct buffer text = {0};
-        value_print_constant(&text, plan->types[i]);
-        bool same = strcmp(text.data, spec->types.data[given++]) == 0;
-        buffer_free(&text);
-        if (!same)
-            return false;
-    }
-    return given == spec->types.count;
-}
-
 static void check_clash(struct front *front, const struct kernel_entry *entry)
 {
     for (int i = 0; i < front->module->entries.count; i++) {
@@ -180,7 +162,8 @@ static void plan_variants(struct work *work, struct entry_plan *plan, struct val
         struct variant_plan variant = {
             .entry = plan, .spec = plan->spec, .target = target, .keys = keys, .facts = facts[i], .schedule = standard};
         struct schedules schedules = {0};
-        if (!spec_has_facts(plan->spec, variant_label(&variant)))
+        variant.label = variant_label(&variant);
+        if (!spec_has_facts(plan->spec, variant.label))
             continue;
         if (plan->spec)
             plan->spec->used = true;
@@ -243,8 +226,9 @@ static void plan_entry(struct work *work, struct value *types, struct spec *spec
     struct front *front = work->kernel->front;
     bool dropped = false, selected = specs == NULL;
     struct entry_plan *plan = make_entry(work, types);
+    schedules_note_types(plan);
     for (struct spec *s = specs; s && !selected; s = s->next)
-        selected = spec_selects(work->kernel, plan, s);
+        selected = spec_selects(plan, s);
     if (!selected || !entry_build(plan, &dropped) || dropped)
         return;
     check_clash(front, plan->entry);
@@ -255,7 +239,7 @@ static void plan_entry(struct work *work, struct value *types, struct spec *spec
         if (!specs)
             plan_keys(work, plan, values, keys, 0, t);
         for (struct spec *s = specs; s; s = s->next) {
-            if (!spec_selects(work->kernel, plan, s))
+            if (!spec_selects(plan, s))
                 continue;
             plan->spec = s;
             plan_keys(work, plan, values, keys, 0, t);
@@ -323,13 +307,14 @@ static bool check_count(struct work *work)
     return true;
 }
 
-/* When nothing but errors is asked for, one variant of each combination of keys is enough. */
+/* When nothing but errors is asked for, one variant of each combination of keys is enough, and of each schedule that a
+ * file gives. */
 static bool is_repetition(const struct work *work, int number)
 {
     const struct variant_plan *plan = &work->variants.data[number];
     for (int i = 0; i < number; i++) {
         const struct variant_plan *other = &work->variants.data[i];
-        bool same = other->entry == plan->entry;
+        bool same = other->entry == plan->entry && other->schedule.line == plan->schedule.line;
         for (int k = 0; same && k < plan->entry->entry->keys.count; k++)
             same = value_same(plan->keys[k], other->keys[k]);
         if (same)
@@ -409,7 +394,7 @@ static bool has_few_parameters(const struct ast_declaration *d, struct diagnosti
     return false;
 }
 
-void kernel_compile(struct front *front, struct global *global, struct spec *specs)
+void kernel_compile(struct front *front, struct global *global, struct spec *specs, struct tuned_kernel *tuned)
 {
     struct kernel_plan plan = {.front = front, .file = global->file, .declaration = global->declaration};
     struct work work = {.kernel = &plan};
@@ -427,9 +412,11 @@ void kernel_compile(struct front *front, struct global *global, struct spec *spe
     struct value *types = ARENA_ARRAY(front->arena, struct value, plan.rows.count);
     int errors = front->diagnostics->errors;
     spec_check(&plan, specs);
+    schedules_begin(&plan, tuned);
     if (errors != front->diagnostics->errors)
         return;
     plan_types(&work, types, 0, specs);
+    schedules_end(&plan);
     if (!specs && work.variants.count == 0 && front->diagnostics->errors == 0) /* an error of elsewhere may be why */
         diag_report(front->diagnostics, DIAGNOSTIC_W1004, global->declaration->at,
                     "`%s` has no instance: its requirements rule out every combination of types and keys",

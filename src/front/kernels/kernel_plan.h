@@ -14,10 +14,14 @@ struct tuning {
     struct knob *data;
     int count, capacity;
 };
+struct kernel_plan;
+struct entry_plan;
+struct variant_plan;
 void knobs_declare(struct elaborator *e, const struct ast_declaration *kernel, struct tuning *tuning);
 /* --spec 'softmax<f16>[B=1024, warps=4] aligned' */
 struct spec_item {
     const char *name, *value;
+    int offset; /* of the name in the text */
 };
 struct spec {
     const char *text;
@@ -29,6 +33,9 @@ struct spec {
     struct spec *next;
 };
 bool spec_parse(struct front *front, struct spec **specs);
+/* One, and its part between the brackets; false: the text has another form. */
+bool spec_read(struct front *front, const char *text, struct spec *spec);
+bool spec_read_items(struct front *front, struct spec *spec, const char *from, const char *to);
 /* What the spec, else -D, says a name is, as text (NULL: nothing) and as a number or bool (false: nothing such). */
 const char *spec_text(struct front *front, const struct spec *spec, const char *name);
 bool spec_value(struct front *front, const struct spec *spec, const char *name, struct value *value);
@@ -36,14 +43,37 @@ bool spec_has(const struct spec *spec, const char *name); /* by --spec, and not 
 /* To what -D gives this kernel in vain: where another has the name, too, how to ask for one alone. */
 void spec_note_define(struct front *front, struct diagnostic *d, const struct ast_declaration *kernel,
                       const char *name);
+/* The set of a key, NULL: the kernel has none of the name; its members, with commas, the first dozen. */
+const struct domain *spec_domain(const struct kernel_plan *kernel, const char *name);
+const char *spec_members(struct front *front, const struct domain *domain);
+bool spec_selects(const struct entry_plan *plan, const struct spec *spec); /* the kernel, and its types */
 bool spec_has_facts(const struct spec *spec, const char *label); /* the label ends with them, or none are asked for */
 bool spec_means(const char *text, struct value member);          /* the member of a set that the text asks for */
+/* --tuning=FILE: 'matmul<bf16>[D=64] sm_90a aligned', and under it lines of schedules. */
+struct tuned_line {
+    struct location at;
+    struct spec values;                /* items alone */
+    const struct ast_expression *when; /* NULL: always */
+};
+struct tuned_kernel {
+    struct location at;
+    struct spec head; /* facts: without the target */
+    const char *target;
+    VECTOR(struct tuned_line) lines;
+    bool has_types, has_facts; /* there are such instances */
+    const char *other_facts;   /* where there is none: the facts of those with its types and keys; or NULL */
+    struct tuned_kernel *next;
+};
+bool tuning_read(struct front *front, struct tuned_kernel **kernels); /* false: reported */
+struct location tuning_place(struct location line, const struct spec_item *item);
+
 /* A way to run the instances of the same keys and facts. */
 struct schedule {
     struct value *tuned; /* one a knob, in order */
     uint64_t *among;     /* of a name of the schedule that has no value (0), the members that the compiler chooses from,
                           * a bit each, or 0: all */
     const struct kernel_expression *when; /* the wrapper takes it where this holds, if none before it; NULL: always */
+    const struct tuned_line *line;        /* that says so; NULL: the source does */
 };
 struct schedules {
     struct schedule *data;
@@ -52,8 +82,11 @@ struct schedules {
 /* The default of all knobs, bound in the current scope; false: reported. */
 bool knobs_choose(struct elaborator *e, const struct ast_declaration *kernel, const struct tuning *tuning,
                   const char *target, const struct spec *spec, struct schedule *schedule);
+/* Gives the names of its line their values.  False: reported, or the command contradicts them, which is warned of. */
+bool knobs_replace(struct elaborator *e, const struct ast_declaration *kernel, const struct tuning *tuning,
+                   const struct spec *spec, struct schedule *schedule);
 
-void kernel_compile(struct front *front, struct global *kernel, struct spec *specs);
+void kernel_compile(struct front *front, struct global *kernel, struct spec *specs, struct tuned_kernel *tuned);
 
 /* A compile-time name of the head, in order: those of `< >`, then const(B: set >= least).  A set may use the names of
  * rows above it:
@@ -95,6 +128,7 @@ struct kernel_plan {
     VECTOR(struct special) specials;
     struct tuning tuning;
     VECTOR(struct kernel_alias) aliases;
+    struct tuned_kernel *tuned; /* of all kernels */
 };
 
 /* An entry with its types, and how names are known in host expressions. */
@@ -156,11 +190,18 @@ void entry_host_scope(struct elaborator *e, const struct entry_plan *plan, const
                       const struct value *tuned);
 /* All facts that get an instance of their own, most special first; `e` is in the host scope. */
 int facts_list(struct elaborator *e, const struct entry_plan *plan, bool cpu, struct facts **facts);
+/* Whether the facts of the plan can be, whatever the arguments are: a clause `specialize` may ask for values of `tune`. */
+bool facts_are_possible(struct elaborator *e, const struct variant_plan *plan);
 const char *variant_label(const struct variant_plan *plan); /* "softmax<f16>[B=1024] sm_90a aligned" */
 bool variant_build(struct variant_plan *plan, struct kernel_variant *variant);
 /* The schedules of one target, keys and facts, in the order in which the wrapper looks at them; the last is taken always.
  * `plan` has all but its schedule. */
 void schedules_list(const struct variant_plan *plan, const struct schedule *standard, struct schedules *schedules);
+/* Reports what files of --tuning ask of this kernel that cannot be meant: of its keys; when all its instances are planned,
+ * of types and facts.  Between the two each combination of types is noted. */
+void schedules_begin(struct kernel_plan *kernel, struct tuned_kernel *tuned);
+void schedules_note_types(const struct entry_plan *plan);
+void schedules_end(const struct kernel_plan *kernel);
 /* Of the clause `scratch`: the items of the plan; what the entry says of them; the extents that a variant has. */
 void scratch_read(struct kernel_plan *plan, const struct ast_clause *clause);
 bool scratch_describe(struct elaborator *e, struct entry_plan *plan);

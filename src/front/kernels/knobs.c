@@ -563,3 +563,92 @@ bool knobs_choose(struct elaborator *e, const struct ast_declaration *kernel, co
         report_conditions(e, kernel, tuning, sets, fixed, values);
     return hold == 1;
 }
+
+/* ---- a line of --tuning ---- */
+
+/* The value that a text means for the knob; false: reported. */
+static bool read_value(struct elaborator *e, const struct knob *knob, const struct domain *set,
+                       const struct spec_item *item, struct location at, struct value *value)
+{
+    for (int i = 0; i < set->count; i++)
+        if (spec_means(item->value, set->data[i])) {
+            *value = set->data[i];
+            return true;
+        }
+    bool is_read = !set->count && constant_read(item->value, at, value);
+    const char *wrong = is_read ? senseless(e, knob->name, value) : NULL;
+    if (is_read && !wrong)
+        return true;
+    struct diagnostic *d = wrong        ? front_report(e, DIAGNOSTIC_E0421, at, "%s", wrong)
+                           : set->count ? front_report(e, DIAGNOSTIC_E0421, at, "`%s` is one of {%s}, not %s",
+                                                       knob->name, spec_members(e->front, set), item->value)
+                                        : front_report(e, DIAGNOSTIC_E0421, at, "`%s` is a number or a bool, not `%s`",
+                                                       knob->name, item->value);
+    front_note(e, d, knob->at, "`%s` is listed here", knob->name);
+    return false;
+}
+
+/* The first condition that does not hold, of the values that are bound. */
+static const struct ast_item *find_broken(struct elaborator *e, const struct ast_declaration *kernel)
+{
+    for (int c = 0; c < kernel->clauses.count; c++)
+        for (int i = 0; i < kernel->clauses.data[c]->items.count; i++) {
+            const struct ast_item *item = kernel->clauses.data[c]->items.data[i];
+            if (is_condition(kernel->clauses.data[c], item) && conditions_hold(e, kernel, item) == 0)
+                return item;
+        }
+    return NULL;
+}
+
+static void leave_out(struct elaborator *e, const struct tuned_line *line, const char *why)
+{
+    front_report(e, DIAGNOSTIC_W1208, line->at, "this schedule is left out: %s on the command line", why);
+}
+
+bool knobs_replace(struct elaborator *e, const struct ast_declaration *kernel, const struct tuning *tuning,
+                   const struct spec *spec, struct schedule *schedule)
+{
+    const struct tuned_line *line = schedule->line;
+    struct domain *sets = ARENA_ARRAY(e->arena, struct domain, tuning->count);
+    struct value *defaults = ARENA_ARRAY(e->arena, struct value, tuning->count), asked;
+    uint64_t *among = ARENA_ARRAY(e->arena, uint64_t, tuning->count);
+    bool *given = ARENA_ARRAY(e->arena, bool, tuning->count), any_asked = false;
+    if (!read_sets(e, kernel, tuning, sets, defaults, among))
+        return false;
+    for (int i = 0; i < line->values.items.count; i++) {
+        const struct spec_item *item = &line->values.items.data[i];
+        struct location at = tuning_place(line->at, item);
+        int knob = find_knob(tuning, item->name);
+        if (knob < 0 || given[knob]) {
+            front_report(e, DIAGNOSTIC_E0421, at,
+                         knob < 0 ? "`%s` is not in `tune` of `%s`" : "`%s` of `%s` has a value already", item->name,
+                         kernel->name.text);
+            return false;
+        }
+        if (!read_value(e, &tuning->data[knob], &sets[knob], item, at, &schedule->tuned[knob]))
+            return false;
+        given[knob] = true;
+        schedule->among[knob] = 0;
+    }
+    for (int i = 0; i < tuning->count; i++) {
+        if (!spec_value(e->front, spec, tuning->data[i].name, &asked))
+            continue;
+        any_asked = true;
+        if (given[i] && !value_same(asked, schedule->tuned[i])) {
+            leave_out(e, line, arena_printf(e->arena, "`%s` has another value", tuning->data[i].name));
+            return false;
+        }
+    }
+    bind_values(e, tuning, schedule->tuned);
+    int hold = conditions_hold(e, kernel, NULL);
+    if (hold != 0)
+        return hold == 1;
+    const struct ast_item *broken = find_broken(e, kernel);
+    if (any_asked) {
+        leave_out(e, line, "a condition of `tune` does not hold with the values");
+        return false;
+    }
+    struct diagnostic *d = front_report(e, DIAGNOSTIC_E0421, line->at, "`tune` rules this schedule out");
+    front_note(e, d, broken->at, "this does not hold: `%s`", front_source(e, broken->value));
+    return false;
+}

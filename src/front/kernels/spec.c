@@ -56,7 +56,7 @@ static const char *trimmed(struct arena *arena, const char *from, const char *to
     return arena_substring(arena, from, (size_t)(to - from));
 }
 
-static bool spec_items(struct front *front, struct spec *spec, const char *from, const char *to)
+bool spec_read_items(struct front *front, struct spec *spec, const char *from, const char *to)
 {
     while (from < to) {
         const char *end = memchr(from, ',', (size_t)(to - from));
@@ -65,14 +65,16 @@ static bool spec_items(struct front *front, struct spec *spec, const char *from,
         const char *equal = memchr(from, '=', (size_t)(end - from));
         if (!equal)
             return false;
-        vector_push(front->arena, &spec->items,
-                    ((struct spec_item){trimmed(front->arena, from, equal), trimmed(front->arena, equal + 1, end)}));
+        int offset = (int)(from - spec->text + (ptrdiff_t)strspn(from, " \t"));
+        vector_push(
+            front->arena, &spec->items,
+            ((struct spec_item){trimmed(front->arena, from, equal), trimmed(front->arena, equal + 1, end), offset}));
         from = end + 1;
     }
     return true;
 }
 
-static bool spec_one(struct front *front, const char *text, struct spec *spec)
+bool spec_read(struct front *front, const char *text, struct spec *spec)
 {
     struct arena *arena = front->arena;
     spec->text = text;
@@ -96,7 +98,7 @@ static bool spec_one(struct front *front, const char *text, struct spec *spec)
         at++;
     if (*at == '[') {
         const char *close = strchr(at, ']');
-        if (!close || !spec_items(front, spec, at + 1, close))
+        if (!close || !spec_read_items(front, spec, at + 1, close))
             return false;
         facts = close + 1;
     }
@@ -111,7 +113,7 @@ bool spec_parse(struct front *front, struct spec **specs)
     *specs = NULL;
     for (int i = 0; i < front->options->spec_count; i++) {
         struct spec *spec = ARENA_NEW(front->arena, struct spec);
-        bool is_spec = spec_one(front, front->options->specs[i], spec);
+        bool is_spec = spec_read(front, front->options->specs[i], spec);
         if (is_spec && spec->facts[0] && front->options->with_callers) {
             diag_report(front->diagnostics, DIAGNOSTIC_E0414, (struct location){0},
                         "--spec '%s': an object takes all arguments and holds all instances of its keys; '%s' chooses "
@@ -131,6 +133,25 @@ bool spec_parse(struct front *front, struct spec **specs)
     return good;
 }
 
+bool spec_selects(const struct entry_plan *plan, const struct spec *spec)
+{
+    const struct kernel_plan *kernel = plan->kernel;
+    if (strcmp(spec->kernel, kernel->declaration->name.text) != 0)
+        return false;
+    int given = 0;
+    for (int i = 0; i < kernel->rows.count && given < spec->types.count; i++) {
+        if (!kernel->rows.data[i].is_type)
+            continue;
+        struct buffer text = {0};
+        value_print_constant(&text, plan->types[i]);
+        bool same = strcmp(text.data, spec->types.data[given++]) == 0;
+        buffer_free(&text);
+        if (!same)
+            return false;
+    }
+    return given == spec->types.count;
+}
+
 bool spec_has_facts(const struct spec *spec, const char *label)
 {
     if (!spec || !spec->facts[0])
@@ -141,13 +162,25 @@ bool spec_has_facts(const struct spec *spec, const char *label)
 
 /* ---- what cannot be meant ---- */
 
-/* The set of a key, or NULL: `name` is none of the kernel's keys. */
-static const struct domain *find_domain(const struct kernel_plan *kernel, const char *name)
+const struct domain *spec_domain(const struct kernel_plan *kernel, const char *name)
 {
     for (int i = 0; i < kernel->rows.count; i++)
         if (strcmp(kernel->rows.data[i].name.text, name) == 0)
             return &kernel->rows.data[i].domain;
     return NULL;
+}
+
+const char *spec_members(struct front *front, const struct domain *domain)
+{
+    struct buffer all = {0};
+    for (int i = 0; i < domain->count && i < 12; i++) {
+        buffer_puts(&all, i ? ", " : "");
+        value_print_constant(&all, domain->data[i]);
+    }
+    buffer_puts(&all, domain->count > 12 ? ", ..." : "");
+    const char *text = arena_substring(front->arena, all.data, all.size);
+    buffer_free(&all);
+    return text;
 }
 
 static bool is_knob(const struct kernel_plan *kernel, const char *name)
@@ -197,28 +230,22 @@ static void check_item(struct kernel_plan *kernel, const char *option, const cha
 {
     struct diagnostics *diagnostics = kernel->front->diagnostics;
     struct location at = kernel->declaration->at;
-    const struct domain *domain = find_domain(kernel, name);
+    const struct domain *domain = spec_domain(kernel, name);
     struct value ignored;
     for (int i = 0; domain && i < domain->count; i++)
         if (spec_means(text, domain->data[i]))
             return;
     if (!domain && (!is_knob(kernel, name) || constant_read(text, at, &ignored)))
         return;
-    struct buffer all = {0};
-    for (int i = 0; domain && i < domain->count && i < 12; i++) {
-        buffer_puts(&all, i ? ", " : "");
-        value_print_constant(&all, domain->data[i]);
-    }
     if (domain) {
-        struct diagnostic *d = diag_report(
-            diagnostics, DIAGNOSTIC_E0414, at, "%s: `%s` of `%s` is one of {%s%s}, not %s", option, name,
-            kernel->declaration->name.text, all.data ? all.data : "", domain->count > 12 ? ", ..." : "", text);
+        struct diagnostic *d = diag_report(diagnostics, DIAGNOSTIC_E0414, at, "%s: `%s` of `%s` is one of {%s}, not %s",
+                                           option, name, kernel->declaration->name.text,
+                                           spec_members(kernel->front, domain), text);
         if (option[1] == 'D')
             spec_note_define(kernel->front, d, kernel->declaration, name);
     } else
         diag_report(diagnostics, DIAGNOSTIC_E0414, at, "%s: `%s` of `%s` is a number or a bool, not '%s'", option, name,
                     kernel->declaration->name.text, text);
-    buffer_free(&all);
 }
 
 void spec_check(struct kernel_plan *kernel, const struct spec *specs)
@@ -232,7 +259,7 @@ void spec_check(struct kernel_plan *kernel, const struct spec *specs)
         const char *option = arena_printf(front->arena, "--spec '%s'", s->text);
         for (int i = 0; strcmp(s->kernel, own) == 0 && i < s->items.count; i++) {
             const char *name = s->items.data[i].name;
-            if (find_domain(kernel, name) || is_knob(kernel, name))
+            if (spec_domain(kernel, name) || is_knob(kernel, name))
                 check_item(kernel, option, name, s->items.data[i].value);
             else
                 diag_report(front->diagnostics, DIAGNOSTIC_E0414, kernel->declaration->at,

@@ -413,6 +413,13 @@ struct ast_file *parse_file(struct parse_context *context, const struct source *
  * Never NULL.  Files that import each other are no error: names are resolved when all are read. */
 struct ast_file *parse_program(struct parse_context *context, const struct source *source);
 
+/* Whether a file that is no source is text; else reported. */
+bool parse_is_text(struct parse_context *context, const struct source *source);
+/* Parses an expression that begins at the place, which is the byte `offset` of its source, and ends in front of the byte
+ * `end` on the same line.  NULL: reported. */
+const struct ast_expression *parse_expression(struct parse_context *context, struct location at, size_t offset,
+                                              size_t end);
+
 /* Reads a file for parsing: bytes and name in the arena.  NULL: reported at `at` (E0801, E0802). */
 const struct source *parse_open(struct parse_context *context, const char *path, struct location at);
 

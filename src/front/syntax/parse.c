@@ -67,7 +67,7 @@ static bool check_encoding(struct parser *parser)
 
 struct ast_file *parse_file(struct parse_context *context, const struct source *source)
 {
-    struct parser parser = {.context = context, .source = source, .line = 1};
+    struct parser parser = {.context = context, .source = source, .line = 1, .end = source->size};
     struct ast_file *file = ARENA_NEW(context->arena, struct ast_file);
     file->source = source;
     parser.file = file;
@@ -87,6 +87,31 @@ struct ast_file *parse_file(struct parse_context *context, const struct source *
     scanner_close(&parser);
     buffer_free(&parser.doc);
     return file;
+}
+
+bool parse_is_text(struct parse_context *context, const struct source *source)
+{
+    struct parser parser = {.context = context, .source = source, .file = ARENA_NEW(context->arena, struct ast_file)};
+    return check_encoding(&parser) && parser.errors == 0;
+}
+
+const struct ast_expression *parse_expression(struct parse_context *context, struct location at, size_t offset,
+                                              size_t end)
+{
+    struct parser parser = {.context = context,
+                            .source = at.source,
+                            .file = ARENA_NEW(context->arena, struct ast_file),
+                            .line = at.line,
+                            .offset = offset,
+                            .line_start = offset - (size_t)(at.column - 1),
+                            .end = end,
+                            .is_alone = true};
+    token_stream_open(&parser);
+    scanner_open(&parser);
+    grammar_run(&parser);
+    scanner_close(&parser);
+    buffer_free(&parser.doc);
+    return parser.errors ? NULL : parser.alone;
 }
 
 /* ---- files ---- */

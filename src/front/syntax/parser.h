@@ -41,9 +41,9 @@ struct parser {
     struct ast_file *file;
     void *scanner;
 
-    /* Scanner: where the next byte stands, and what comments said. */
+    /* Scanner: where the next byte stands and the text ends, and what comments said. */
     int line;
-    size_t offset, line_start;
+    size_t offset, line_start, end;
     struct buffer doc;
     int doc_end_line; /* of the last `///` line, 0: none waits */
     bool garbage;     /* text was dropped with an error since the last token: the next error is its echo */
@@ -68,6 +68,8 @@ struct parser {
     enum recovery recovery;
 
     /* Outcome. */
+    bool is_alone;                /* the text is an expression by itself, which then is */
+    struct ast_expression *alone; /* NULL: reported */
     int errors, errors_before_declaration, errors_before_statement;
     bool clause_missing;       /* a clause of the current kernel was reported and dropped */
     bool stopped;              /* a limit was met: the stream has ended, say nothing more */

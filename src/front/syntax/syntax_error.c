@@ -173,7 +173,7 @@ static void describe_expected(struct expected expected, struct buffer *out)
 static const char *describe_token(struct parser *parser, const struct token *token)
 {
     if (token->kind == TOKEN_END)
-        return "the end of the file";
+        return parser->is_alone ? "the end of the line" : "the end of the file";
     if (token->kind == TOKEN_STRING)
         return "a string";
     size_t size = token->at.end_offset - token->at.offset;

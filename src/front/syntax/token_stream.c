@@ -15,13 +15,6 @@
 
 int token_stream_next(union TILE_STYPE *value, struct text_range *at, struct parser *parser);
 
-void token_stream_open(struct parser *parser)
-{
-    parser->history = ARENA_ARRAY(parser->context->arena, struct token, PARSER_HISTORY);
-    parser->statement_first = ARENA_NEW(parser->context->arena, struct token);
-    parser->starts_statement = true;
-}
-
 static bool starts_declaration(int kind)
 {
     return kind == TOKEN_KERNEL || kind == TOKEN_FN || kind == TOKEN_CONST || kind == TOKEN_ENUM ||
@@ -96,6 +89,14 @@ static struct token synthetic(int kind, struct text_range at)
     token.at.end_column = at.column;
     token.at.end_offset = at.offset;
     return token;
+}
+
+void token_stream_open(struct parser *parser)
+{
+    parser->history = ARENA_ARRAY(parser->context->arena, struct token, PARSER_HISTORY);
+    parser->statement_first = ARENA_NEW(parser->context->arena, struct token);
+    parser->starts_statement = true;
+    put_back(parser, (struct token){.kind = parser->is_alone ? TOKEN_ALONE : TOKEN_WHOLE});
 }
 
 /* ---- brackets ---- */
@@ -179,7 +180,8 @@ static struct token deliver(struct parser *parser, struct token token)
     parser->history[0] = token;
     bool brace = token.kind == '{' || token.kind == '}';
     bool among_statements = parser->brackets.count == 0 || parser->brackets.data[parser->brackets.count - 1].is_body;
-    parser->starts_statement = among_statements && (token.kind == ';' || token.kind == TOKEN_SYNC || brace);
+    bool begins = token.kind == ';' || token.kind == TOKEN_SYNC || token.kind == TOKEN_WHOLE;
+    parser->starts_statement = among_statements && (begins || brace);
     if (parser->stopped)
         token = synthetic(TOKEN_END, token.at);
     return token;

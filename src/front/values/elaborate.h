@@ -14,6 +14,7 @@
  *              rows.c        names of a kernel's head      instance.c    variants, facts, predicates
  *              knobs.c       tune, on                      spec.c        -D, --spec
  *              schedules.c   those of an instance          kernel_body.c the IR function of a variant
+ *              tuning_file.c --tuning
  *              split_k.c     its rule                      split_body.c  what it makes of a body
  *   ./         compile.c     front_compile                 math_function.c  front_math_function
  *              open.c        src/std and the builtins, for both */

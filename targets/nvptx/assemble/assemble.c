@@ -552,8 +552,8 @@ static bool take_reply(const struct target_options *options, struct kernel_modul
     read_spills(options, task, notes, rest);
     const char *name = label_of(variant);
     variant->gpu.summary = nvptx_summary(options->arena, variant->function, &variant->gpu);
-    diag_report(options->diagnostics, DIAGNOSTIC_R2003, variant->function->at, "instance: %s: %s", name,
-                variant->gpu.summary);
+    diag_report(options->diagnostics, DIAGNOSTIC_R2003, variant->function->at, "instance: %s: %s%s%s", name,
+                variant->gpu.summary, variant->when ? "; when " : "", variant->when ? variant->when->text : "");
     if (options->log && (options->verbose || options->resource_usage)) {
         fprintf(options->log, "%s: %d threads, %s\n", name, variant->gpu.threads, variant->gpu.summary);
         if (options->resource_usage && rest)
