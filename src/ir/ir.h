@@ -313,12 +313,11 @@ enum ir_trait {
     IR_TRAIT_BIT_COUNT = 2048
 };
 /* IR_TAKES(id, words, is it one): the elements of operands and result that a row of ops.def allows. */
-#define IR_TAKES(X)                                                                                  \
-    X(ANY, "anything", true)                                                                         \
-    X(NUMBERS, "integers or floats", ir_is_integer(e) || ir_is_float(e))                             \
-    X(INTEGERS, "integers", ir_is_integer(e))                                                        \
-    X(WIDE_INTEGERS, "integers of 16 bits or more", ir_is_integer(e) && ir_element_info[e].bits > 8) \
-    X(BITS, "integers or bool", ir_is_integer(e) || e == IR_BOOL)                                    \
+#define IR_TAKES(X)                                                      \
+    X(ANY, "anything", true)                                             \
+    X(NUMBERS, "integers or floats", ir_is_integer(e) || ir_is_float(e)) \
+    X(INTEGERS, "integers", ir_is_integer(e))                            \
+    X(BITS, "integers or bool", ir_is_integer(e) || e == IR_BOOL)        \
     X(FLOATS, "floats", ir_is_float(e))
 #define X(id, words, test) IR_TAKES_##id,
 enum ir_takes { IR_TAKES(X) };
