@@ -166,6 +166,18 @@ static bool fold_bitcast(enum ir_element from, enum ir_element to, uint64_t a, u
     return true;
 }
 
+/* A wrapped result on the wrong side of the first operand is beyond the end that it was going to. */
+static uint64_t fold_saturating(enum ir_element e, bool adds, const uint64_t *operand)
+{
+    uint64_t wrapped, half = UINT64_C(1) << (ir_element_info[e].bits - 1);
+    bool has_sign = ir_is_signed(e), up = adds == !(has_sign && (int64_t)operand[1] < 0);
+    arithmetic_integer(adds ? OP_ADD : OP_SUB, e, operand[0], operand[1], &wrapped);
+    bool below = has_sign ? (int64_t)wrapped < (int64_t)operand[0] : wrapped < operand[0];
+    if (wrapped == operand[0] || below != up)
+        return wrapped;
+    return ir_int_to_bits(e, (int64_t)(has_sign ? half - up : up ? UINT64_MAX : 0));
+}
+
 static uint64_t fold_funnel(enum ir_element e, bool left, const uint64_t *operand)
 {
     int width = ir_element_info[e].bits;
@@ -232,6 +244,8 @@ bool fold_operation(const struct ir_operation *op, uint64_t *bits)
     case OP_CLZ:
     case OP_CTZ:
     case OP_BITREVERSE: return fold_unary(op, e, operand[0], bits);
+    case OP_ADD_SAT:
+    case OP_SUB_SAT: *bits = fold_saturating(e, op->opcode == OP_ADD_SAT, operand); return true;
     case OP_FSHL:
     case OP_FSHR: *bits = fold_funnel(e, op->opcode == OP_FSHL, operand); return true;
     case OP_FMA: return fold_fma(e, operand, bits);

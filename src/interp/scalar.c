@@ -278,6 +278,18 @@ static uint64_t reverse_bits(enum ir_element element, uint64_t a)
     return wrap(element, reversed);
 }
 
+/* The exact sum or difference, or the end of the element's range that it is beyond. */
+static uint64_t saturate(enum ir_element element, bool adds, uint64_t a, uint64_t b)
+{
+    bool has_sign = ir_is_signed(element);
+    int bits = ir_element_info[element].bits - has_sign;
+    wide_signed most = ((wide_signed)1 << bits) - 1, least = has_sign ? -most - 1 : 0;
+    wide_signed left = has_sign ? (wide_signed)ir_bits_to_int(element, a) : (wide_signed)a;
+    wide_signed right = has_sign ? (wide_signed)ir_bits_to_int(element, b) : (wide_signed)b;
+    wide_signed exact = adds ? left + right : left - right;
+    return wrap(element, (uint64_t)(exact < least ? least : exact > most ? most : exact));
+}
+
 /* `a` stands above `b`: both move as one number, a bit at a time. */
 static uint64_t funnel(enum ir_element element, bool left, const uint64_t *o)
 {
@@ -333,6 +345,8 @@ uint64_t scalar_compute(struct run *run, const struct ir_operation *operation, c
     case OP_CLZ: return count_bits(operation->opcode, element, o[0]);
     case OP_FSHL:
     case OP_FSHR: return funnel(element, operation->opcode == OP_FSHL, o);
+    case OP_ADD_SAT:
+    case OP_SUB_SAT: return saturate(element, operation->opcode == OP_ADD_SAT, o[0], o[1]);
     case OP_BITREVERSE: return reverse_bits(element, o[0]);
     case OP_COMPARE:
         return compare((enum ir_predicate)ir_number(operation, IR_ATTRIBUTE_PREDICATE, 0), element, o[0], o[1]);

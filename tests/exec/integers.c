@@ -146,6 +146,54 @@ REVERSED(u16, U16, uint16_t)
 REVERSED(u32, U32, uint32_t)
 REVERSED(u64, U64, uint64_t)
 
+/* The sum or difference, or the end that it is beyond; nothing here is beyond the numbers of C. */
+static int64_t within(enum exec_type type, int adds, int64_t a, int64_t b)
+{
+    uint64_t ones = bits_of(type) == 64 ? ~UINT64_C(0) : (UINT64_C(1) << bits_of(type)) - 1, x = (uint64_t)a & ones,
+             y = (uint64_t)b & ones;
+    if (type >= EXEC_U8)
+        return wrap(type, adds ? (y > ones - x ? ones : x + y) : x < y ? 0 : x - y);
+    int64_t most = (int64_t)(ones >> 1), least = -most - 1;
+    if (adds)
+        return b > 0 && a > most - b ? most : b < 0 && a < least - b ? least : a + b;
+    return b < 0 && a > most + b ? most : b > 0 && a < least + b ? least : a - b;
+}
+
+#define ENDS(type, TYPE, plain)                                                                                 \
+    static void run_ends_##type(struct exec_case *c)                                                            \
+    {                                                                                                           \
+        int64_t n = c->extent[0];                                                                               \
+        plain one = (plain)0x7a345678907bcd7a;                                                                  \
+        struct exec_tensor *t[5];                                                                               \
+        struct tile_##type##_1 v[5];                                                                            \
+        for (int i = 0; i < 5; i++)                                                                             \
+            t[i] = i < 2 ? exec_input(c, EXEC_##TYPE, ONE(n)) : exec_output(c, EXEC_##TYPE, ONE(n));            \
+        for (int64_t i = 0; i < n && i < 9; i++) { /* the ends, and 0 and -1 or the largest, with each other */ \
+            int64_t least = EXEC_##TYPE >= EXEC_U8 ? 0 : (int64_t)(~UINT64_C(0) << (bits_of(EXEC_##TYPE) - 1)); \
+            int64_t end[3] = {least, ~least, i % 2 ? 0 : -1};                                                   \
+            exec_set_int(t[0], i, end[i / 3]);                                                                  \
+            exec_set_int(t[1], i, end[i % 3]);                                                                  \
+        }                                                                                                       \
+        for (int i = 0; i < 5; i++)                                                                             \
+            EXEC_BIND(v[i], t[i]);                                                                              \
+        exec_called(c, integers_ends_##type(c->stream, v, v + 1, v + 2, v + 3, v + 4, one));                    \
+        for (int64_t i = 0; i < n; i++) {                                                                       \
+            int64_t x = wrap(EXEC_##TYPE, (uint64_t)exec_before_int(t[0], i)),                                  \
+                    y = wrap(EXEC_##TYPE, (uint64_t)exec_before_int(t[1], i));                                  \
+            exec_expect_int(c, t[2], i, within(EXEC_##TYPE, 1, x, y));                                          \
+            exec_expect_int(c, t[3], i, within(EXEC_##TYPE, 0, x, y));                                          \
+            exec_expect_int(c, t[4], i, within(EXEC_##TYPE, 0, within(EXEC_##TYPE, 1, x, (int64_t)one), 9));    \
+        }                                                                                                       \
+    }
+ENDS(i8, I8, int8_t)
+ENDS(i16, I16, int16_t)
+ENDS(i32, I32, int32_t)
+ENDS(i64, I64, int64_t)
+ENDS(u8, U8, uint8_t)
+ENDS(u16, U16, uint16_t)
+ENDS(u32, U32, uint32_t)
+ENDS(u64, U64, uint64_t)
+
 /* One bit at a time: a stands above b, and both move by one. */
 static int64_t funnel(enum exec_type type, int left, int64_t a, int64_t b, int64_t by)
 {
@@ -259,6 +307,14 @@ static const struct exec_test tests[] = {
     {"reversed_u16", run_reversed_u16, 1, {256}, 0},
     {"reversed_u32", run_reversed_u32, 1, {256}, 0},
     {"reversed_u64", run_reversed_u64, 1, {256}, 0},
+    {"ends_i8", run_ends_i8, 1, {256}, 0},
+    {"ends_i16", run_ends_i16, 1, {256}, 0},
+    {"ends_i32", run_ends_i32, 1, {256}, 0},
+    {"ends_i64", run_ends_i64, 1, {256}, 0},
+    {"ends_u8", run_ends_u8, 1, {256}, 0},
+    {"ends_u16", run_ends_u16, 1, {256}, 0},
+    {"ends_u32", run_ends_u32, 1, {256}, 0},
+    {"ends_u64", run_ends_u64, 1, {256}, 0},
     {"funnels_i8", run_funnels_i8, 1, {256}, 0},
     {"funnels_i16", run_funnels_i16, 1, {256}, 0},
     {"funnels_i32", run_funnels_i32, 1, {256}, 0},

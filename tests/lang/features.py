@@ -49,7 +49,7 @@ FEATURES = {
     "split_k": r"\bsplit_k\b",
     "complex numbers": r"\bcomplex_\w+\(",
     "rounding and saturation": r"\bcast\([^;]*(round|saturate) = ",
-    "bits of integers": r"\b(mulhi|popcount|clz|ctz|bitreverse|fshl|fshr|rotl|rotr|byte_permute)\(",
+    "bits of integers": r"\b(mulhi|popcount|clz|ctz|bitreverse|add_sat|sub_sat|fshl|fshr|rotl|rotr|byte_permute)\(",
     "random numbers": r"\b(rand|randn|randint|rand4|randint4)\(",
 }
 

@@ -102,6 +102,12 @@ static struct cell extreme(enum ir_element e, struct cell a, struct cell b, bool
     bool below = less(e, a, b) || (is_float(e) && a.real == b.real && signbit(a.real) && !signbit(b.real));
     return below == most ? b : a;
 }
+/* Of the numbers that the element has. */
+static whole nearest_in(enum ir_element e, whole number)
+{
+    whole count = (whole)1 << ir_element_info[e].bits, low = ir_is_signed(e) ? -count / 2 : 0;
+    return number < low ? low : number >= low + count ? low + count - 1 : number;
+}
 MODEL(least) return extreme(e, a, b, false, false);
 END MODEL(most) return extreme(e, a, b, true, false);
 END MODEL(least_or_nan) return extreme(e, a, b, false, true);
@@ -142,6 +148,8 @@ END MODEL(upper_half)
 int bits = ir_element_info[e].bits;
 whole p = ir_is_signed(e) ? a.number * b.number : (whole)((natural)a.number * (natural)b.number);
 return of_whole(e, ir_is_signed(e) ? p >> bits : (whole)((natural)p >> bits));
+END MODEL(sum_within) return of_whole(e, nearest_in(e, a.number + b.number));
+END MODEL(difference_within) return of_whole(e, nearest_in(e, a.number - b.number));
 END MODEL(ones)
 int count = 0;
 for (int i = 0; i < ir_element_info[e].bits; i++)
@@ -330,6 +338,8 @@ END
         {"cdiv(x, y)", INTEGERS, SAME, EACH, blocks, 0, NULL},
         {"ilog2(x)", INTEGERS, SAME, EACH, log_of, 0, NULL},
         {"mulhi(x, y)", INTEGERS, SAME, EACH, upper_half, 0, NULL},
+        {"add_sat(x, y)", INTEGERS, SAME, EACH, sum_within, 0, NULL},
+        {"sub_sat(x, y)", INTEGERS, SAME, EACH, difference_within, 0, NULL},
         {"popcount(x)", INTEGERS, SAME, EACH, ones, 0, NULL},
         {"clz(x)", INTEGERS, SAME, EACH, zeros_above, 0, NULL},
         {"ctz(x)", INTEGERS, SAME, EACH, zeros_below, 0, NULL},
