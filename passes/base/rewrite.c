@@ -97,6 +97,40 @@ static bool is_dead(const struct ir_operation *op)
            !rewrite_holds(op, OP_WHILE);
 }
 
+static bool gives_unused(const struct ir_operation *op)
+{
+    for (int i = 0; i < op->result_count && op->opcode == OP_IF; i++)
+        if (!op->results[i]->uses)
+            return true;
+    return false;
+}
+
+/* The branch anew without the results that nobody uses, and without what its arms yield for them. */
+static struct ir_operation *drop_results(struct arena *arena, struct ir_operation *branch)
+{
+    struct ir_builder builder = rewrite_before(branch);
+    const struct ir_type **types = ARENA_ARRAY(arena, const struct ir_type *, branch->result_count);
+    int count = 0, next = 0;
+    for (int i = 0; i < branch->result_count; i++)
+        if (branch->results[i]->uses)
+            types[count++] = branch->results[i]->type;
+    struct ir_operation *made = ir_build(&builder, OP_IF, 1, branch->operands, count, types);
+    made->attributes = branch->attributes;
+    for (int r = 0; r < branch->region_count; r++) {
+        for (int i = branch->result_count - 1; i >= 0; i--)
+            if (!branch->results[i]->uses)
+                ir_remove_operand(ir_terminator(branch->regions[r]), i);
+        move_body(branch->regions[r], made->regions[r], 0, NULL, NULL);
+    }
+    for (int i = 0; i < branch->result_count; i++)
+        if (branch->results[i]->uses) {
+            made->results[next]->name = branch->results[i]->name;
+            ir_replace_uses(branch->results[i], made->results[next++]);
+        }
+    ir_remove(branch);
+    return made;
+}
+
 bool rewrite_remove_dead(struct ir_block *block, struct pass_context *context)
 {
     bool changed = false;
@@ -107,9 +141,14 @@ bool rewrite_remove_dead(struct ir_block *block, struct pass_context *context)
                 continue;
             ir_remove(op);
             changed = true;
-        } else
-            for (int r = 0; r < op->region_count; r++)
-                changed = rewrite_remove_dead(op->regions[r], context) || changed;
+            continue;
+        }
+        if (gives_unused(op) && pass_fuel(context)) {
+            op = drop_results(context->arena, op);
+            changed = true;
+        }
+        for (int r = 0; r < op->region_count; r++)
+            changed = rewrite_remove_dead(op->regions[r], context) || changed;
     }
     return changed;
 }

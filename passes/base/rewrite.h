@@ -26,7 +26,8 @@ bool rewrite_holds(const struct ir_operation *op, enum ir_opcode opcode); /* it 
 struct ir_value *rewrite_slot(struct ir_builder *builder, struct ir_value *ring, struct ir_value *number);
 struct ir_value *rewrite_next_slot(struct ir_builder *builder, struct ir_value *number, int slots);
 /* Removes each operation in the block that nothing uses and that does nothing else that could be seen, as long as there is
- * fuel.  The walk begins at the end, so one removes chains. */
+ * fuel; of a branch that does something else, the results that nothing uses.  The walk begins at the end, so one removes
+ * chains. */
 struct pass_context;
 bool rewrite_remove_dead(struct ir_block *block, struct pass_context *context);
 

@@ -33,6 +33,7 @@
  * becomes
  *     %q = if %c { %o = load %x[%row, 0 +: 16384]   %s = add %o, %b   yield %s } else { yield %b }   store %y[…], %q
  *     …
+ * and behind a lock, which is acquired meanwhile, rows that nobody writes are read again.
  *
  * Rows half as wide stay whole.  Only what the store alone needs (weights, biases) is read piece by piece; otherwise such
  * rows spill.
@@ -396,7 +397,7 @@ static struct piece_plan *plan_all(struct wide_tile *s, int *count)
     for (int i = 0; i < s->ops.count; i++)
         small |= (plan_reduce(s, s->ops.data[i], plans) && s->dear) ||
                  (plan_store(s, s->ops.data[i], plans) && plans->roomy);
-    s->most = s->blocks > 1 ? PIECE / 2 : small ? PIECE : 0;
+    s->most = s->blocks > 1 ? PIECE / 2 : small || s->pressed ? PIECE : 0;
     *count = 0;
     for (int i = 0; i < s->ops.count; i++)
         if (plan_reduce(s, s->ops.data[i], &plans[*count]) || plan_store(s, s->ops.data[i], &plans[*count]))

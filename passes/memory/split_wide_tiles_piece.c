@@ -59,9 +59,18 @@ static bool leads_here(const struct wide_tile *s, const struct ir_operation *loa
     return load->block == s->at->block || (s->pressed && is_in_branches(load, common) && is_in_branches(s->at, common));
 }
 
+/* Where registers are short a load of what the function does not write goes past an acquire, too: what it has read there
+ * is the same behind it.  Behind a release somebody may write that. */
+static bool is_in_the_way(const struct wide_tile *s, const struct ir_operation *op, const struct ir_operation *load,
+                          bool is_written)
+{
+    return s->pressed && !is_written ? alias_tells(op) : alias_clobbers(op, load);
+}
+
 /* Whether nothing on the way from the load to the operation at hand writes what the load reads. */
 static bool stays_unwritten(const struct wide_tile *s, const struct ir_operation *load)
 {
+    bool is_written = alias_is_written(s->function, load->operands[0]);
     const struct ir_operation *at = load;
     while (at != s->last) {
         if (!at->next) { /* the end of a branch */
@@ -73,7 +82,7 @@ static bool stays_unwritten(const struct wide_tile *s, const struct ir_operation
             at = at->regions[ir_block_holds(at->regions[0], s->at->block) ? 0 : 1]->first;
         if (at == s->at || (!s->last && at->block == s->at->block))
             return true;
-        if (alias_clobbers(at, load) && !PLANTED(stream_reads_after_store))
+        if (is_in_the_way(s, at, load, is_written) && !PLANTED(stream_reads_after_store))
             return false;
     }
     return true;

@@ -1,5 +1,5 @@
 /* Dead code: an operation goes when nothing uses its results and it does nothing else; so does a value carried round a
- * loop that only feeds itself.
+ * loop that only feeds itself, and a result of a branch.
  *
  *     %r, %s = for … iter(%a = %x, %b = %y) {          %r = for … iter(%a = %x) {
  *         %c = add %a, %a                                  %c = add %a, %a

@@ -112,6 +112,70 @@ static void run_added(struct exec_case *c, enum exec_type type)
     free(most);
 }
 
+enum { GROUPS = 2 };
+
+static void call_locked(struct exec_case *c, struct exec_tensor *const *rows, struct exec_tensor *const *sums)
+{
+    struct tile_f32_2 vp, vq;
+    struct tile_i32_1 vlock, vcount;
+    EXEC_BIND(vp, sums[0]);
+    EXEC_BIND(vq, sums[1]);
+    EXEC_BIND(vlock, sums[2]);
+    EXEC_BIND(vcount, sums[3]);
+    if (rows[0]->type == EXEC_F32) {
+        struct tile_f32_2 vx, vy, vr;
+        struct tile_f32_1 vw;
+        EXEC_BIND(vx, rows[0]);
+        EXEC_BIND(vy, rows[1]);
+        EXEC_BIND(vw, rows[2]);
+        EXEC_BIND(vr, rows[3]);
+        exec_called(c, behind_norm_locked_f32(c->stream, &vx, &vy, &vw, &vr, &vp, &vq, &vlock, &vcount));
+    } else {
+        struct tile_bf16_2 vx, vy, vr;
+        struct tile_bf16_1 vw;
+        EXEC_BIND(vx, rows[0]);
+        EXEC_BIND(vy, rows[1]);
+        EXEC_BIND(vw, rows[2]);
+        EXEC_BIND(vr, rows[3]);
+        exec_called(c, behind_norm_locked_bf16(c->stream, &vx, &vy, &vw, &vr, &vp, &vq, &vlock, &vcount));
+    }
+}
+
+/* What is in p and q before is nobody's: the first row of a group stores its own. */
+static void run_locked(struct exec_case *c, enum exec_type type)
+{
+    int64_t m = c->extent[0], n = c->extent[1], shape[2] = {m, n}, groups[2] = {GROUPS, n};
+    struct exec_tensor *x = exec_input(c, type, 2, shape), *y = exec_input(c, type, 2, shape),
+                       *w = exec_input(c, type, 1, &n), *r = exec_output(c, type, 2, shape),
+                       *p = exec_inout(c, EXEC_F32, 2, groups), *q = exec_inout(c, EXEC_F32, 2, groups),
+                       *lock = exec_inout(c, EXEC_I32, 1, groups), *count = exec_inout(c, EXEC_I32, 1, groups);
+    double *sums = calloc((size_t)(2 * GROUPS * n), sizeof *sums);
+    for (int g = 0; g < GROUPS; g++) {
+        exec_set_int(lock, g, 0);
+        exec_set_int(count, g, 0);
+    }
+    call_locked(c, (struct exec_tensor *[]){x, y, w, r}, (struct exec_tensor *[]){p, q, lock, count});
+    for (int64_t i = 0; i < m; i++) {
+        double s, e, *sum = sums + 2 * (i % GROUPS) * n;
+        means_of_row(x, y, w, i, n, &s, &e);
+        for (int64_t k = 0, at = i * n; k < n; k++, at++) {
+            double v = exec_before(x, at), d = exec_before(y, at), wd = exec_before(w, k) * d;
+            exec_expect(c, r, at, wd - (v * s + e), close_to(type, v * s + e, wd));
+            sum[k] += d * v;
+            sum[n + k] += d;
+        }
+    }
+    for (int g = 0; g < GROUPS; g++) {
+        exec_expect_int(c, lock, g, 0);
+        exec_expect_int(c, count, g, (m - g + GROUPS - 1) / GROUPS);
+        for (int64_t k = 0; k < n && g < m; k++) {
+            exec_expect(c, p, g * n + k, sums[2 * g * n + k], 1e-5);
+            exec_expect(c, q, g * n + k, sums[(2 * g + 1) * n + k], 1e-5);
+        }
+    }
+    free(sums);
+}
+
 static void run_sums(struct exec_case *c, enum exec_type type, int number)
 {
     int64_t m = c->extent[0], n = c->extent[1], shape[2] = {m, n};
@@ -168,6 +232,8 @@ static void run_two_f32(struct exec_case *c) { run_sums(c, EXEC_F32, 2); }
 
 static void run_added_bf16(struct exec_case *c) { run_added(c, EXEC_BF16); }
 static void run_added_f32(struct exec_case *c) { run_added(c, EXEC_F32); }
+static void run_locked_bf16(struct exec_case *c) { run_locked(c, EXEC_BF16); }
+static void run_locked_f32(struct exec_case *c) { run_locked(c, EXEC_F32); }
 
 static const struct exec_test tests[] = {{"the first of rows of 1500, bf16", run_first_bf16, 2, {3, 1500}, 0},
                                          {"the first of rows of 16000", run_first_f32, 2, {3, 16000}, 0},
@@ -182,6 +248,10 @@ static const struct exec_test tests[] = {{"the first of rows of 1500, bf16", run
                                          {"added to columns of 16377, bf16", run_added_bf16, 2, {3, 16377}, 0},
                                          {"added to columns of 16384", run_added_f32, 2, {3, 16384}, 1},
                                          {"added to columns of 32768, bf16", run_added_bf16, 2, {3, 32768}, 1},
-                                         {"added to columns of 30001", run_added_f32, 2, {2, 30001}, 1}};
+                                         {"added to columns of 30001", run_added_f32, 2, {2, 30001}, 1},
+                                         {"under a lock, rows of 16377, bf16", run_locked_bf16, 2, {7, 16377}, 0},
+                                         {"under a lock, rows of 16384", run_locked_f32, 2, {5, 16384}, 1},
+                                         {"under a lock, rows of 32768, bf16", run_locked_bf16, 2, {4, 32768}, 1},
+                                         {"under a lock, rows of 30001", run_locked_f32, 2, {3, 30001}, 1}};
 
 int main(int count, char **arguments) { return exec_main(count, arguments, tests, sizeof tests / sizeof *tests); }
