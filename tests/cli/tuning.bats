@@ -205,6 +205,70 @@ END
     contains 'is the input'
 }
 
+@test "code in the cache is that of the schedule" {
+    product
+    tuning <<<$'product<f32> cpu\n [BM=16] when M < 9\n [BM=64]'
+    tuned 0 -o with.o
+    export TILECC_CACHE=$PWD/kept
+    tilecc -arch=cpu -o without.o p.tile
+    for _ in 1 2; do
+        tuned 0 -o cached.o
+        cmp with.o cached.o
+    done
+}
+
+@test "W1206: where a schedule cannot be made another of its facts stands in, the default too" {
+    cat >p.tile <<'END'
+kernel turn(x: in f64[M, N], y: out f64[N, M]) grid(m: cdiv(M, B), n: cdiv(N, B)) tune(B: {32, 64, 256} = 32) {
+    y[n*B +: B, m*B +: B] = trans(x[m*B +: B, n*B +: B]);
+}
+END
+    tuning <<<$'turn sm_90a\n [B=256] when M > 999\n [B=64] when M > 99'
+    expect 0 tilecc -fsyntax-only -arch=sm_90a --tuning=p.tuning p.tile
+    contains 'an instance is left out: turn[B=256] sm_90a aligned needs 262144 bytes of shared memory'
+    contains 'turn[B=32] sm_90a aligned takes its calls'
+    needs_ptxas
+    tuning <<<$'turn sm_90a aligned\n [B=64] when M > 99\n [B=256]'
+    expect 0 tilecc -arch=sm_90a --tuning=p.tuning p.tile
+    contains 'turn[B=64] sm_90a aligned takes its calls'
+    expect 0 tilecc info p.o
+    contains '0: turn[B=64] sm_90a aligned'
+    lacks 'when M > 99'
+    lacks 'B=256'
+}
+
+@test "under --reproducible extents alone choose" {
+    product
+    tuning <<<$'product<f32> cpu\n [BM=16] when M < 9'
+    tuned 0 --reproducible
+    tuning <<<$'product<f32> cpu\n [BM=16] when M < sm_count()'
+    tuned 1 --reproducible
+    contains 'p.tuning:3:15: error: under --reproducible a schedule depends on extents, and not on the device'
+    tuning <<<$'product<f32> cpu\n [BM=16] when a.stride[0] == K'
+    tuned 1 --reproducible
+    contains 'and not on strides'
+    tuning <<<$'product<f32> cpu general\n [BM=16]'
+    tuned 1 --reproducible
+    contains 'p.tuning:2:1: error: under --reproducible a schedule depends on extents, and not on facts'
+}
+
+@test "any bytes as a file of schedules: an answer, no signal" {
+    product
+    for seed in $(seq 60); do
+        printf 'tuning 1\nproduct<f32>[] cpu\n    [BM=16, split_k=4] when M <= 16 and K >= 256 # x\n    [BM=64] when M*N <= 4096\n' |
+            awk -v seed="$seed" 'BEGIN { srand(seed); RS = "\001" } {
+                for (n = 1 + int(rand() * 3); n--;) {
+                    at = 1 + int(rand() * length($0)); what = substr("[]=<>,#()\n\t 9aM\"\\\xff/*when", 1 + int(rand() * 24), int(rand() * 3));
+                    $0 = substr($0, 1, at - 1) what substr($0, at + int(rand() * 3));
+                } printf "%s", $0 }' >p.tuning
+        run timeout 60 "$TILECC" -fsyntax-only -arch=cpu --tuning=p.tuning p.tile
+        [ "$status" -le 1 ] || { echo "$status"; cat p.tuning; echo "$output"; return 1; }
+        [ "$status" = 0 ] || [ -n "$output" ]
+    done
+    head -c 20000 /dev/zero | tr '\0' '(' | sed 's/^/tuning 1\nproduct cpu\n [] when /' >p.tuning
+    tuned 1
+}
+
 @test "two architectures, and the descriptor of sm_90a holds the facts and the conditions" {
     needs_ptxas
     product

@@ -35,6 +35,12 @@ static bool is_meant(struct tuned_kernel *tuned, const struct variant_plan *plan
     return false;
 }
 
+static bool is_no_extent(const struct kernel_expression *part, void *context)
+{
+    (void)context;
+    return part->op == KERNEL_HOST_SM_COUNT || part->op == KERNEL_HOST_STRIDE;
+}
+
 /* The condition as the wrapper computes it, NULL: it holds always.  False: reported, or it never holds. */
 static bool read_condition(struct elaborator *e, const struct ast_expression *written,
                            const struct kernel_expression **when)
@@ -45,7 +51,14 @@ static bool read_condition(struct elaborator *e, const struct ast_expression *wr
         return false;
     if (v.kind != VALUE_BOOL)
         *when = host_tree(e, v, IR_BOOL, written);
-    return v.kind == VALUE_BOOL || *when;
+    const struct kernel_expression *part = *when && e->front->options->reproducible
+                                               ? kernel_expression_find(e->arena, *when, is_no_extent, NULL)
+                                               : NULL;
+    if (part)
+        front_report(e, DIAGNOSTIC_E0421, written->at,
+                     "under --reproducible a schedule depends on extents, and not on %s",
+                     part->op == KERNEL_HOST_STRIDE ? "strides" : "the device");
+    return !part && (v.kind == VALUE_BOOL || *when);
 }
 
 /* Adds the schedule of a line, if this instance can have it.  True: it takes all calls, and none behind it has one. */
@@ -103,10 +116,16 @@ static void check_key(const struct kernel_plan *kernel, const struct tuned_kerne
 void schedules_begin(struct kernel_plan *kernel, struct tuned_kernel *tuned)
 {
     kernel->tuned = tuned;
-    for (; tuned; tuned = tuned->next)
+    for (; tuned; tuned = tuned->next) {
+        if (strcmp(tuned->head.kernel, kernel->declaration->name.text) != 0)
+            continue;
+        if (tuned->head.facts[0] && kernel->front->options->reproducible)
+            diag_report(kernel->front->diagnostics, DIAGNOSTIC_E0421, tuned->at,
+                        "under --reproducible a schedule depends on extents, and not on facts such as `%s`",
+                        tuned->head.facts);
         for (int i = 0; i < tuned->head.items.count; i++)
-            if (strcmp(tuned->head.kernel, kernel->declaration->name.text) == 0)
-                check_key(kernel, tuned, &tuned->head.items.data[i]);
+            check_key(kernel, tuned, &tuned->head.items.data[i]);
+    }
 }
 
 void schedules_note_types(const struct entry_plan *plan)
