@@ -105,6 +105,7 @@ static void set_up(struct compilation *compilation, const struct options *option
     compilation->stem = compile_stem(options, path);
     set_warnings(compilation);
     choose_targets(compilation);
+    compilation->chooser = (struct schedule_chooser){options->arena, compilation->diagnostics, options->remarks};
     compilation->front = (struct front_options){.arena = options->arena,
                                                 .context = compilation->context,
                                                 .diagnostics = compilation->diagnostics,
@@ -119,6 +120,9 @@ static void set_up(struct compilation *compilation, const struct options *option
                                                 .with_callers = emit_is_called(options->emit),
                                                 .prefix = options->prefix,
                                                 .max_instances = options->max_instances,
+                                                .schedules = options->schedules,
+                                                .choose_schedules = schedules_choose,
+                                                .choose_context = &compilation->chooser,
                                                 .target_count = compilation->targets.count,
                                                 .targets = compilation->targets.data,
                                                 .target_name = target_name,

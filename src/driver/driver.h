@@ -13,6 +13,7 @@
 #include "driver/options.h"
 #include "driver/tools.h"
 #include "passes/run.h"
+#include "passes/schedules/schedules.h"
 #include "targets/target.h"
 
 enum { LARGEST_SOURCE = 16 << 20 };
@@ -37,8 +38,9 @@ struct compilation {
     struct diagnostics *diagnostics;
     struct ir_context *context;
     struct front_options front;
-    struct front *library; /* see front_options */
-    struct front *read;    /* what the front end has read, for `tilecc test` */
+    struct schedule_chooser chooser; /* for the front end, which knows no target's costs */
+    struct front *library;           /* see front_options */
+    struct front *read;              /* what the front end has read, for `tilecc test` */
     struct target_options target;
     struct source *source;
     const char *stem; /* file name without directory and suffix */

@@ -436,6 +436,7 @@ static bool apply(struct options *o, enum option_id id, const char *value)
     case OPTION_SPEC: vector_push(o->arena, &o->specs, value); return true;
     case OPTION_TUNING: vector_push(o->arena, &o->tunings, value); return true;
     case OPTION_MAX_INSTANCES: return parse_int(o, "--max-instances", value, 1, &o->max_instances);
+    case OPTION_SCHEDULES: return parse_int(o, "--schedules", value, 1, &o->schedules);
     case OPTION_PREFIX: return parse_prefix(o, value);
     case OPTION_STRICT_FP: o->strict_fp = true; return true;
     case OPTION_CHECKS: o->checks = true; return true;

@@ -70,6 +70,7 @@ struct options {
     VECTOR(const char *) includes;
     VECTOR(const char *) specs, tunings;
     int max_instances;
+    int schedules;
     const char *prefix;
     bool strict_fp, checks, reproducible;
     enum ir_precision f32_dot;

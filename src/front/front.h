@@ -32,6 +32,11 @@ struct front_options {
     bool with_callers;          /* what is made is called with all arguments: no --spec leaves facts out */
     const char *prefix;         /* --prefix=, NULL: the rule of interface.md */
     int max_instances;          /* --max-instances=: of a kernel for one architecture; 0: 256 */
+    int schedules;              /* --schedules=: of the same keys and facts, at most; below 2: the default alone */
+    /* Of several that `tune` offers, the first the default, those that are worth it; how many.  NULL: nobody chooses. */
+    int (*choose_schedules)(void *context, const struct kernel_entry *entry, int count,
+                            const struct kernel_variant *candidates, int most, struct kernel_choice *choices);
+    void *choose_context;
     int target_count;
     const int *targets;                     /* rows of the target table, see targets/target.h */
     const char *(*target_name)(int target); /* "cpu", "sm_90a" … for on(sm_90a, …) */

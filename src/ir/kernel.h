@@ -260,6 +260,11 @@ struct kernel_variant {
     struct kernel_cpu_code cpu;
     struct kernel_gpu_code gpu;
 };
+/* One of several schedules that could be compiled, and where the wrapper is to take it (as `when` above). */
+struct kernel_choice {
+    int candidate;
+    const struct kernel_expression *when;
+};
 /* Texts below have `%` in front of what stands for a value, [0][width][.precision] and one of d u x X (64 bits), e f g
  * (an f64) or b (a bool), and `%%` for a percent sign. */
 struct kernel_check {

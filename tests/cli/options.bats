@@ -28,6 +28,7 @@ INCLUDE|-I sub|mkdir -p sub; echo 'fn twice(x: f32) -> f32 { return x + x; }' >s
 SPEC|--spec axpy[B=128]|tilecc --emit=tir -o - OPT k.tile
 TUNING|--tuning=k.tuning|printf 'tuning 1\naxpy cpu\n [B=128] when N > 9\n' >k.tuning; tilecc -arch=cpu --emit=tir OPT k.tile; ls
 MAX_INSTANCES|--max-instances=1|tilecc -arch=sm_80 --emit=tir OPT "$SRCDIR/examples/matmul.tile"; ls
+SCHEDULES|--schedules=2|tilecc -arch=sm_80 --emit=tir OPT -o - "$SRCDIR/examples/matmul.tile" | grep -c "^kernel"
 PREFIX|--prefix=my_|tilecc --emit=header -o - OPT k.tile
 STRICT_FP|--strict-fp|tilecc --emit=tir -o - OPT k.tile
 CHECKS|--checks|echo 'kernel f(x: out f32[N]) grid(i: N) { assume(i < 9); x[i] = 0.0; }' >r.tile; tilecc --emit=tir -o - OPT r.tile

@@ -284,7 +284,8 @@ static bool check_count(struct work *work)
     for (int t = 0; t < front->options->target_count; t++) {
         int count = 0;
         for (int i = 0; i < work->variants.count; i++)
-            count += work->variants.data[i].target == front->options->targets[t];
+            count += work->variants.data[i].target == front->options->targets[t] &&
+                     !work->variants.data[i].schedule_number;
         int most = front->options->max_instances ? front->options->max_instances : MOST_INSTANCES;
         if (count <= WARN_INSTANCES && count <= most)
             continue;

@@ -85,6 +85,11 @@ bool knobs_choose(struct elaborator *e, const struct ast_declaration *kernel, co
 /* Gives the names of its line their values.  False: reported, or the command contradicts them, which is warned of. */
 bool knobs_replace(struct elaborator *e, const struct ast_declaration *kernel, const struct tuning *tuning,
                    const struct spec *spec, struct schedule *schedule);
+/* The default, then the schedules that differ from it in extents of tiles and parts of a loop where nothing says what
+ * they are, and meet the conditions; at most so many. */
+void knobs_list(struct elaborator *e, const struct ast_declaration *kernel, const struct tuning *tuning,
+                const char *target, const struct spec *spec, const struct schedule *standard, int most,
+                struct schedules *all);
 
 void kernel_compile(struct front *front, struct global *kernel, struct spec *specs, struct tuned_kernel *tuned);
 
@@ -141,6 +146,11 @@ struct entry_plan {
     const char *suffix;    /* "<f16>", for labels */
     struct spec *spec;     /* whose instances are planned now, or NULL */
     int first_split;       /* where it splits: the first of two scratches for that */
+    struct chosen {        /* what was chosen last, for all facts of a target and keys */
+        int target;
+        const struct value *keys;
+        struct schedules schedules;
+    } chosen;
 };
 
 /* One variant: values of keys, schedule, facts. */
@@ -202,6 +212,8 @@ void schedules_list(const struct variant_plan *plan, const struct schedule *stan
 void schedules_begin(struct kernel_plan *kernel, struct tuned_kernel *tuned);
 void schedules_note_types(const struct entry_plan *plan);
 void schedules_end(const struct kernel_plan *kernel);
+/* Those that options->choose_schedules takes of what the sets of `tune` leave open; false: nothing to choose. */
+bool candidates_choose(const struct variant_plan *plan, const struct schedule *standard, struct schedules *schedules);
 /* Of the clause `scratch`: the items of the plan; what the entry says of them; the extents that a variant has. */
 void scratch_read(struct kernel_plan *plan, const struct ast_clause *clause);
 bool scratch_describe(struct elaborator *e, struct entry_plan *plan);

@@ -526,14 +526,15 @@ static void check_fixed(struct elaborator *e, const struct ast_declaration *kern
     buffer_free(&text);
 }
 
-bool knobs_choose(struct elaborator *e, const struct ast_declaration *kernel, const struct tuning *tuning,
-                  const char *target, const struct spec *spec, struct schedule *schedule)
+/* The sets of all knobs, their values as the source, `on` and the command say, and which of them are said by the last
+ * two.  False: reported. */
+static bool read_given(struct elaborator *e, const struct ast_declaration *kernel, const struct tuning *tuning,
+                       const char *target, const struct spec *spec, struct domain *sets, bool *fixed,
+                       struct schedule *schedule)
 {
     struct value *values = schedule->tuned = ARENA_ARRAY(e->arena, struct value, tuning->count);
-    uint64_t *among = schedule->among = ARENA_ARRAY(e->arena, uint64_t, tuning->count);
-    struct domain *sets = ARENA_ARRAY(e->arena, struct domain, tuning->count);
-    bool *fixed = ARENA_ARRAY(e->arena, bool, tuning->count);
-    if (!read_sets(e, kernel, tuning, sets, values, among))
+    schedule->among = ARENA_ARRAY(e->arena, uint64_t, tuning->count);
+    if (!read_sets(e, kernel, tuning, sets, values, schedule->among))
         return false;
     int errors = e->errors;
     for (int exact = 0; exact < 2; exact++) /* `on(sm_90a, …)` after `on(sm_90, …)` */
@@ -553,14 +554,22 @@ bool knobs_choose(struct elaborator *e, const struct ast_declaration *kernel, co
         fixed[i] = true;
         check_fixed(e, kernel, spec, &tuning->data[i], &sets[i], &values[i]);
     }
-    if (errors != e->errors)
+    return errors == e->errors;
+}
+
+bool knobs_choose(struct elaborator *e, const struct ast_declaration *kernel, const struct tuning *tuning,
+                  const char *target, const struct spec *spec, struct schedule *schedule)
+{
+    struct domain *sets = ARENA_ARRAY(e->arena, struct domain, tuning->count);
+    bool *fixed = ARENA_ARRAY(e->arena, bool, tuning->count);
+    if (!read_given(e, kernel, tuning, target, spec, sets, fixed, schedule))
         return false;
-    bind_values(e, tuning, values);
+    bind_values(e, tuning, schedule->tuned);
     int hold = conditions_hold(e, kernel, NULL);
     if (hold == 0)
-        hold = search_in_turn(e, kernel, tuning, sets, spec, fixed, values);
+        hold = search_in_turn(e, kernel, tuning, sets, spec, fixed, schedule->tuned);
     if (hold == 0)
-        report_conditions(e, kernel, tuning, sets, fixed, values);
+        report_conditions(e, kernel, tuning, sets, fixed, schedule->tuned);
     return hold == 1;
 }
 
@@ -651,4 +660,66 @@ bool knobs_replace(struct elaborator *e, const struct ast_declaration *kernel, c
     struct diagnostic *d = front_report(e, DIAGNOSTIC_E0421, line->at, "`tune` rules this schedule out");
     front_note(e, d, broken->at, "this does not hold: `%s`", front_source(e, broken->value));
     return false;
+}
+
+/* ---- candidates ---- */
+
+/* What a candidate takes of a set: a tile's extent or parts of a loop, where nobody has said it. */
+static bool is_open(const struct knob *knob, const struct domain *set)
+{
+    if (set->count < 2 || (knob->known && strcmp(knob->name, "split_k") != 0))
+        return false;
+    for (int i = 0; i < set->count; i++)
+        if (set->data[i].kind != VALUE_INTEGER)
+            return false;
+    return true;
+}
+
+static bool is_same_schedule(const struct tuning *tuning, const struct value *a, const struct value *b)
+{
+    for (int i = 0; i < tuning->count; i++)
+        if (!value_same(a[i], b[i]))
+            return false;
+    return true;
+}
+
+/* The member of a set at `number`; one part is no split, which is what is meant where nothing is said, too. */
+static struct value member_of(const struct knob *knob, const struct domain *set, int number, struct value standard)
+{
+    bool is_one = knob->known && set->data[number].kind == VALUE_INTEGER && set->data[number].integer == 1;
+    return is_one && standard.kind == VALUE_INTEGER && standard.integer <= 1 ? standard : set->data[number];
+}
+
+void knobs_list(struct elaborator *e, const struct ast_declaration *kernel, const struct tuning *tuning,
+                const char *target, const struct spec *spec, const struct schedule *standard, int most,
+                struct schedules *all)
+{
+    struct domain *sets = ARENA_ARRAY(e->arena, struct domain, tuning->count);
+    bool *fixed = ARENA_ARRAY(e->arena, bool, tuning->count);
+    int *at = ARENA_ARRAY(e->arena, int, tuning->count + 1);
+    size_t size = sizeof(struct value) * (size_t)tuning->count;
+    struct schedule given = {0};
+    vector_push(e->arena, all, *standard);
+    if (!read_given(e, kernel, tuning, target, spec, sets, fixed, &given))
+        return;
+    for (int tries = 0; tries < MOST_TRIES && all->count < most; tries++) {
+        struct schedule one = *standard;
+        one.tuned = arena_copy(e->arena, standard->tuned, size);
+        int next = tuning->count - 1;
+        for (int i = 0; i < tuning->count; i++)
+            if (!fixed[i] && is_open(&tuning->data[i], &sets[i]))
+                one.tuned[i] = member_of(&tuning->data[i], &sets[i], at[i], standard->tuned[i]);
+        bind_values(e, tuning, one.tuned);
+        if (!is_same_schedule(tuning, one.tuned, standard->tuned) && conditions_hold(e, kernel, NULL) == 1)
+            vector_push(e->arena, all, one);
+        for (; next >= 0; next--) {
+            if (fixed[next] || !is_open(&tuning->data[next], &sets[next]))
+                continue;
+            at[next] = at[next] + 1 < sets[next].count ? at[next] + 1 : 0;
+            if (at[next])
+                break;
+        }
+        if (next < 0)
+            return;
+    }
 }

@@ -1,5 +1,5 @@
 /* Which schedules an instance has: those that files of --tuning list for it, then the default of `tune`, which stands for
- * all calls that no condition above it takes. */
+ * all calls that no condition above it takes; or where no file means it, those that the compiler chooses (candidates.c). */
 #include "front/kernels/kernel_plan.h"
 
 #include <string.h>
@@ -91,7 +91,8 @@ void schedules_list(const struct variant_plan *plan, const struct schedule *stan
         for (int i = 0, meant = is_meant(tuned, plan); meant && i < tuned->lines.count; i++)
             if (add_line(plan, standard, &tuned->lines.data[i], schedules))
                 return;
-    vector_push(plan->entry->kernel->front->arena, schedules, *standard);
+    if (schedules->count || !candidates_choose(plan, standard, schedules))
+        vector_push(plan->entry->kernel->front->arena, schedules, *standard);
 }
 
 /* ---- what cannot be meant ---- */

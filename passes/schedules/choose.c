@@ -1,0 +1,140 @@
+/* The wrapper looks at the schedules in their order and takes the first whose `when` holds.  The conditions halve the set,
+ * so that each modelled time is compared few times; with times a, b, c, d:
+ *
+ *   first    min(a, b) <= min(c, d) and a <= b
+ *   second   min(a, b) <= min(c, d)
+ *   third    c <= d
+ *   fourth   always
+ *
+ * Where the model says the same of two, the one in front is taken, the default first. */
+#include "passes/schedules/expressions.h"
+#include "passes/schedules/schedule_set.h"
+#include "passes/schedules/schedules.h"
+
+struct choosing {
+    struct schedule_chooser *chooser;
+    struct arena *arena;
+    const struct kernel_entry *entry;
+    const struct kernel_variant *candidates;
+    const struct schedule_cost *costs;
+    struct schedule_set set;
+    struct kernel_choice *choices;
+};
+
+/* "BM=64,BN=128": what a candidate has beyond the default, which is "the default". */
+static const char *name_candidate(const struct choosing *c, int candidate)
+{
+    const struct kernel_variant *variant = &c->candidates[candidate], *standard = &c->candidates[0];
+    struct buffer text = {0};
+    for (int i = 0; i < variant->knobs.count; i++) {
+        const struct kernel_knob *knob = &variant->knobs.data[i];
+        if (!schedule_shares_knob(standard, knob))
+            buffer_printf(&text, "%s%s=%lld", text.size ? "," : "", knob->name, (long long)knob->value);
+    }
+    const char *name = text.size ? arena_substring(c->arena, text.data, text.size) : "the default";
+    buffer_free(&text);
+    return name;
+}
+
+/* ---- conditions ---- */
+
+static const struct kernel_expression *least_of(const struct choosing *c, int from, int to)
+{
+    const struct kernel_expression *least = c->costs[c->set.member[from]].modelled;
+    for (int i = from + 1; i < to; i++)
+        least = expression_make(c->arena, KERNEL_HOST_MIN, least, c->costs[c->set.member[i]].modelled);
+    return least;
+}
+
+static const struct kernel_expression *with_text(const struct choosing *c, const struct kernel_expression *e,
+                                                 const char *text)
+{
+    struct kernel_expression *named = arena_copy(c->arena, e, sizeof *e);
+    named->text = text;
+    return named;
+}
+
+/* Members from `from` to below `to`, of which one is taken where `when` holds; NULL: always. */
+static void set_conditions(struct choosing *c, int from, int to, const struct kernel_expression *when)
+{
+    if (to - from == 1) {
+        const char *name = name_candidate(c, c->set.member[from]);
+        if (when)
+            when = with_text(c, when, arena_printf(c->arena, "the modelled time of %s is least", name));
+        c->choices[from] = (struct kernel_choice){c->set.member[from], when};
+        return;
+    }
+    int middle = from + (to - from + 1) / 2;
+    const struct kernel_expression *first = expression_make(c->arena, KERNEL_HOST_LE, least_of(c, from, middle),
+                                                            least_of(c, middle, to));
+    first = with_text(c, first,
+                      arena_printf(c->arena, "the modelled time of %s%s is least",
+                                   name_candidate(c, c->set.member[from]), middle - from > 1 ? " or the next" : ""));
+    if (when) {
+        struct kernel_expression *both = ARENA_NEW(c->arena, struct kernel_expression);
+        *both = (struct kernel_expression){.op = KERNEL_HOST_AND, .operand = {when, first}};
+        first = both;
+    }
+    set_conditions(c, from, middle, first);
+    set_conditions(c, middle, to, when);
+}
+
+/* ---- what is said ---- */
+
+static double microseconds(const struct choosing *c, const struct expression_point *point, int member)
+{
+    const struct target_costs *costs = target_costs(&target_rows[c->candidates[0].target]);
+    double cycles = (double)expression_value(point, c->costs[c->set.member[member]].modelled);
+    return (cycles + costs->launch) / costs->megahertz;
+}
+
+/* All extents alike: "all extents 256: 12, 8, 9 µs". */
+static void print_times(const struct choosing *c, struct buffer *text, int64_t extent)
+{
+    int64_t *names = ARENA_ARRAY(c->arena, int64_t, c->entry->names.count),
+            *scalars = ARENA_ARRAY(c->arena, int64_t, c->entry->parameters.count);
+    const struct target_costs *costs = target_costs(&target_rows[c->candidates[0].target]);
+    for (int i = 0; i < c->entry->names.count; i++)
+        names[i] = extent;
+    for (int i = 0; i < c->entry->parameters.count; i++)
+        scalars[i] = extent;
+    struct expression_point point = {names, c->candidates[0].key_values, scalars, (int64_t)costs->multiprocessors};
+    buffer_printf(text, "; all extents %lld:", (long long)extent);
+    for (int i = 0; i < c->set.count; i++)
+        buffer_printf(text, "%s %.3g", i ? "," : "", microseconds(c, &point, i));
+    buffer_puts(text, " us");
+}
+
+static void tell(const struct choosing *c, int count)
+{
+    struct buffer text = {0};
+    if (!c->chooser->remarks)
+        return;
+    buffer_printf(&text, "%d of %d candidates", c->set.count, count);
+    for (int i = 0; i < c->set.count; i++)
+        buffer_printf(&text, "%s %s (%.1f %% lost%s)", i ? "," : ":", name_candidate(c, c->set.member[i]),
+                      100 * c->set.loss[i], i ? " with it" : " alone");
+    buffer_printf(&text, ", modelled on %d points", c->set.points);
+    print_times(c, &text, 512);
+    print_times(c, &text, 2048);
+    struct diagnostic *d = diag_report(c->chooser->diagnostics, DIAGNOSTIC_R2001, c->entry->at, "schedules: %s",
+                                       text.data);
+    diag_instance(c->chooser->diagnostics, d, c->candidates[0].label);
+    buffer_free(&text);
+}
+
+int schedules_choose(void *context, const struct kernel_entry *entry, int count,
+                     const struct kernel_variant *candidates, int most, struct kernel_choice *choices)
+{
+    struct schedule_chooser *chooser = context;
+    struct choosing c = {
+        .chooser = chooser, .arena = chooser->arena, .entry = entry, .candidates = candidates, .choices = choices};
+    struct schedule_cost *costs = ARENA_ARRAY(c.arena, struct schedule_cost, count);
+    for (int i = 0; i < count; i++)
+        costs[i] = schedule_cost_of(c.arena, entry, &candidates[i]);
+    c.costs = costs;
+    c.set = schedule_set_find(c.arena, entry, count, candidates, costs, most);
+    set_conditions(&c, 0, c.set.count, NULL);
+    tell(&c, count);
+    return c.set.count;
+}

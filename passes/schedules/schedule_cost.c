@@ -1,0 +1,424 @@
+/* Accounts are kept loop by loop: what one turn keeps busy, times the turns of the loops that it stands in.
+ *
+ *   busy  = turns1*max(tensor cores, copies, special functions, instructions) + turns2*max(…) + … + once*max(…)
+ *   waits = turns1*(what the shortest turn takes beyond that) + …
+ *
+ * With n = cdiv(programs, multiprocessors), the programs that one multiprocessor has to do, R at a time:
+ *
+ *   modelled = n*busy + cdiv(n, R)*waits + the start of a program
+ *
+ * Memory bounds the schedules of a kernel alike, as all of them read the same, so that it is no part of this; nor is the
+ * start of later programs, which others and the stores before them hide.  What each thing takes is in targets/costs.def;
+ * turns come from the bounds of loops, which are arithmetic on extents.  Where the bounds hang on which program it is, the
+ * one in the middle of the grid is asked. */
+#include "passes/schedules/schedule_cost.h"
+
+#include "ir/query.h"
+#include "passes/schedules/expressions.h"
+#include "targets/product_choice.h"
+
+typedef const struct kernel_expression *expression;
+
+enum { MOST_DEPTH = 40, MOST_RESIDENT = 8, LANES = 128, MOST_CYCLES = 1 << 22 };
+
+/* Cycles of a multiprocessor, of what works at the same time; and the bytes that are copied. */
+struct effort {
+    double tensor, copies, special, slots, bytes;
+};
+struct term {
+    expression turns;
+    double busy, waits;
+};
+struct account {
+    struct effort effort; /* outside of the loops within */
+    VECTOR(struct term) terms;
+};
+struct walk {
+    struct arena *arena;
+    const struct kernel_entry *entry;
+    const struct kernel_variant *variant;
+    const struct target_row *row;
+    const struct target_costs *costs;
+    double ring_bytes, carried_bytes, tile_bytes; /* the most of a turn; of a loop's variables; of a tile */
+};
+
+/* ---- turns of loops ---- */
+
+static expression number(const struct walk *walk, int64_t value)
+{
+    return expression_leaf(walk->arena, KERNEL_HOST_CONSTANT, value);
+}
+
+/* The number of the argument's parameter; -1: it has none, as scratch. */
+static int parameter_of(const struct walk *walk, const struct ir_value *value)
+{
+    const struct ir_block *body = walk->variant->function->body;
+    for (int i = 0, argument = 0; i < walk->entry->parameters.count; i++) {
+        if (walk->entry->parameters.data[i].slot < 0)
+            continue;
+        if (argument < body->arguments.count && body->arguments.data[argument] == value)
+            return i;
+        argument++;
+    }
+    return -1;
+}
+
+static expression extent_of(const struct walk *walk, const struct ir_operation *op)
+{
+    int parameter = parameter_of(walk, op->operands[0]), d = (int)ir_number(op, IR_ATTRIBUTE_DIMENSION, 0);
+    if (parameter < 0)
+        return NULL;
+    const struct kernel_parameter *p = &walk->entry->parameters.data[parameter];
+    expression extent = p->extent[d];
+    return extent && extent->op == KERNEL_HOST_CONSTANT ? number(walk, extent->number) : extent;
+}
+
+/* Parts of a split loop are alike but for the last, and the first is never shorter. */
+static expression middle_of(const struct walk *walk, int dimension)
+{
+    const struct kernel_variant *variant = walk->variant;
+    if (walk->entry->splits && dimension == variant->grid_rank - 1)
+        return number(walk, 0);
+    expression last = expression_make(walk->arena, KERNEL_HOST_SUB, variant->grid[dimension], number(walk, 1));
+    return expression_make(walk->arena, KERNEL_HOST_DIV, last, number(walk, 2));
+}
+
+static expression host_of(const struct walk *walk, const struct ir_value *value, int depth);
+
+static expression host_of_operands(const struct walk *walk, enum kernel_host_op op, const struct ir_operation *from,
+                                   int depth)
+{
+    expression a = host_of(walk, from->operands[0], depth + 1);
+    return a ? expression_make(walk->arena, op, a, host_of(walk, from->operands[1], depth + 1)) : NULL;
+}
+
+/* The integer scalar as the host would compute it; NULL: it cannot. */
+static expression host_of(const struct walk *walk, const struct ir_value *value, int depth)
+{
+    const struct ir_operation *op = value->definition;
+    int64_t constant;
+    if (depth > MOST_DEPTH || value->type->kind != IR_TILE || value->type->rank)
+        return NULL;
+    if (ir_constant_integer(value, &constant))
+        return number(walk, constant);
+    if (!op) {
+        int parameter = parameter_of(walk, value);
+        bool whole = parameter >= 0 && ir_is_integer(value->type->element);
+        return whole ? expression_leaf(walk->arena, KERNEL_HOST_SCALAR, parameter) : NULL;
+    }
+    switch (op->opcode) {
+    case OP_EXTENT: return extent_of(walk, op);
+    case OP_GRID_INDEX: return middle_of(walk, (int)ir_number(op, IR_ATTRIBUTE_DIMENSION, 0));
+    case OP_GRID_SIZE: return walk->variant->grid[ir_number(op, IR_ATTRIBUTE_DIMENSION, 0)];
+    case OP_CAST: return host_of(walk, op->operands[0], depth + 1);
+    case OP_ADD: return host_of_operands(walk, KERNEL_HOST_ADD, op, depth);
+    case OP_SUB: return host_of_operands(walk, KERNEL_HOST_SUB, op, depth);
+    case OP_MUL: return host_of_operands(walk, KERNEL_HOST_MUL, op, depth);
+    case OP_DIV: return host_of_operands(walk, KERNEL_HOST_DIV, op, depth);
+    case OP_REM: return host_of_operands(walk, KERNEL_HOST_REM, op, depth);
+    case OP_MIN: return host_of_operands(walk, KERNEL_HOST_MIN, op, depth);
+    case OP_MAX: return host_of_operands(walk, KERNEL_HOST_MAX, op, depth);
+    default: return NULL;
+    }
+}
+
+/* Of a range that nobody knows before: steps of several elements go through as many elements in fewer turns. */
+static expression unknown_turns(const struct walk *walk, int64_t step)
+{
+    double turns = walk->costs->trips;
+    if (step > 1)
+        turns = turns * LANES > (double)step ? turns * LANES / (double)step : 1;
+    return number(walk, (int64_t)turns);
+}
+
+static expression turns_of(const struct walk *walk, const struct ir_operation *loop)
+{
+    int64_t step;
+    if (loop->opcode != OP_FOR || ir_number(loop, IR_ATTRIBUTE_MULTIPLY, 0) ||
+        !ir_constant_integer(loop->operands[2], &step) || step == 0)
+        return unknown_turns(walk, 1);
+    bool down = step < 0;
+    step = down ? -step : step;
+    expression lower = host_of(walk, loop->operands[down], 0), upper = host_of(walk, loop->operands[!down], 0);
+    expression span = expression_make(walk->arena, KERNEL_HOST_SUB, upper, lower);
+    span = expression_make(walk->arena, KERNEL_HOST_MAX, span, number(walk, 0));
+    expression turns = expression_make(walk->arena, KERNEL_HOST_CDIV, span, number(walk, step));
+    return turns ? turns : unknown_turns(walk, step);
+}
+
+/* ---- what operations take ---- */
+
+static const struct ir_type *worked_on(const struct ir_operation *op)
+{
+    const struct ir_type *widest = NULL;
+    for (int i = 0; i < op->result_count + op->operand_count; i++) {
+        const struct ir_type *type = i < op->result_count ? op->results[i]->type
+                                                          : op->operands[i - op->result_count]->type;
+        if (type->kind == IR_TILE && type->rank && (!widest || ir_type_elements(type) > ir_type_elements(widest)))
+            widest = type;
+    }
+    return widest;
+}
+
+/* Whether the value is another one for the next program. */
+static bool is_own(const struct ir_value *value, int depth)
+{
+    const struct ir_operation *op = value->definition;
+    if (!op || depth > MOST_DEPTH || op->region_count)
+        return false;
+    if (op->opcode == OP_GRID_INDEX)
+        return ir_number(op, IR_ATTRIBUTE_DIMENSION, 0) == 0;
+    for (int i = 0; i < op->operand_count; i++)
+        if (is_own(op->operands[i], depth + 1))
+            return true;
+    return false;
+}
+
+/* What neighbours read at the same time comes to all of them at the price of one. */
+static void add_copy(const struct walk *walk, const struct ir_operation *op, double bytes, struct effort *effort)
+{
+    bool own = !(ir_op_info[op->opcode].traits & IR_TRAIT_READ);
+    for (int i = 0; i < op->operand_count && !own; i++)
+        own = is_own(op->operands[i], 0);
+    effort->bytes += bytes;
+    effort->copies += bytes / (own ? walk->costs->ring_bytes : walk->costs->neighbour_bytes);
+}
+
+static double product_cycles(const struct walk *walk, const struct ir_operation *op)
+{
+    struct product product = product_of(op);
+    struct product_choice choice = product_choice_of(walk->row, &product);
+    double work = 2.0 * (double)ir_type_elements(op->results[0]->type) * (double)product.k;
+    if (choice.instruction == IR_INSTRUCTION_FMA)
+        return work / walk->costs->multiply_add;
+    double times = product.a != IR_F32 ? 1 : product.precision == IR_PRECISION_TF32X3 ? 6 : 2;
+    bool narrow = choice.instruction == IR_INSTRUCTION_WGMMA && ir_element_info[product.a].bits == 8;
+    return times * work / (narrow ? walk->costs->tensor_8bit : walk->costs->tensor_f16);
+}
+
+/* The front end adds to a sum by itself what becomes one with the product. */
+static bool is_sum_of_product(const struct ir_operation *op)
+{
+    for (int i = 0; op->opcode == OP_ADD && i < 2; i++)
+        if (op->operands[i]->definition && op->operands[i]->definition->opcode == OP_DOT)
+            return true;
+    return false;
+}
+
+static void add_operation(struct walk *walk, const struct ir_operation *op, struct effort *effort)
+{
+    const struct ir_type *tile = worked_on(op);
+    const struct target_costs *costs = walk->costs;
+    if (!tile || is_sum_of_product(op))
+        return;
+    double work = (double)ir_type_elements(tile) / LANES, bytes = (double)ir_type_bytes(tile);
+    walk->tile_bytes = walk->tile_bytes > bytes ? walk->tile_bytes : bytes;
+    switch (op->opcode) {
+    case OP_CONSTANT:
+    case OP_SPLAT:
+    case OP_BROADCAST:
+    case OP_RESHAPE:
+    case OP_PERMUTE:
+    case OP_IOTA:
+    case OP_BITCAST: break;
+    case OP_DOT: effort->tensor += product_cycles(walk, op); break;
+    case OP_LOAD:
+    case OP_POINTER_LOAD:
+    case OP_STORE:
+    case OP_POINTER_STORE: add_copy(walk, op, bytes, effort); break;
+    case OP_ATOMIC:
+    case OP_ATOMIC_CAS:
+    case OP_POINTER_ATOMIC:
+    case OP_POINTER_CAS:
+        add_copy(walk, op, bytes, effort);
+        effort->slots += 4 * work;
+        break;
+    case OP_MATH:
+        effort->special += costs->special * work;
+        effort->slots += costs->math_slots * work;
+        break;
+    case OP_DIV:
+    case OP_REM: effort->slots += 10 * work; break;
+    case OP_REDUCE: effort->slots += 2 * work; break;
+    case OP_SCAN:
+    case OP_HISTOGRAM: effort->slots += 4 * work; break;
+    case OP_SORT: {
+        int bits = log2_floor((uint64_t)tile->extent[ir_number(op, IR_ATTRIBUTE_AXIS, 0)]) + 1;
+        effort->slots += 2.0 * bits * (bits + 1) * work;
+        break;
+    }
+    case OP_PHILOX: effort->slots += 60 * work; break;
+    case OP_MAP:
+        for (const struct ir_operation *inner = op->regions[0]->first; inner; inner = inner->next)
+            effort->slots += work;
+        break;
+    default: effort->slots += work; break;
+    }
+}
+
+static double busy_of(const struct effort *effort)
+{
+    double busy = effort->tensor > effort->copies ? effort->tensor : effort->copies;
+    busy = busy > effort->special ? busy : effort->special;
+    return busy > effort->slots ? busy : effort->slots;
+}
+
+/* ---- accounts of blocks ---- */
+
+static struct account account_of(struct walk *walk, const struct ir_block *block, bool in_loop);
+
+static void add_account(struct walk *walk, struct account *sum, const struct account *part, double share)
+{
+    sum->effort.tensor += share * part->effort.tensor;
+    sum->effort.copies += share * part->effort.copies;
+    sum->effort.bytes += share * part->effort.bytes;
+    sum->effort.special += share * part->effort.special;
+    sum->effort.slots += share * part->effort.slots;
+    for (int i = 0; i < part->terms.count; i++) {
+        struct term term = part->terms.data[i];
+        term.busy *= share;
+        term.waits *= share;
+        vector_push(walk->arena, &sum->terms, term);
+    }
+}
+
+static double weight_of(const struct walk *walk, const struct account *account)
+{
+    double weight = busy_of(&account->effort);
+    for (int i = 0; i < account->terms.count; i++)
+        weight += account->terms.data[i].busy * walk->costs->trips;
+    return weight;
+}
+
+/* Whether all programs of a launch have the same value. */
+static bool is_of_launch(const struct ir_value *value, int depth)
+{
+    const struct ir_operation *op = value->definition;
+    if (!op)
+        return !value->block->parent;
+    if (depth > MOST_DEPTH || !ir_has_trait(op, IR_TRAIT_PURE) || op->opcode == OP_GRID_INDEX || op->region_count)
+        return false;
+    for (int i = 0; i < op->operand_count; i++)
+        if (!is_of_launch(op->operands[i], depth + 1))
+            return false;
+    return true;
+}
+
+/* An option of the call is mostly off.  Turns of a loop, and programs, take either way, and outside of loops the slowest
+ * program is waited for. */
+static void add_branches(struct walk *walk, struct account *sum, const struct ir_operation *op, bool in_loop)
+{
+    struct account way[2] = {account_of(walk, op->regions[0], in_loop), account_of(walk, op->regions[1], in_loop)};
+    bool first_is_more = weight_of(walk, &way[0]) > weight_of(walk, &way[1]);
+    if (is_of_launch(op->operands[0], 0)) {
+        add_account(walk, sum, &way[first_is_more], 1);
+        return;
+    }
+    if (!in_loop) {
+        add_account(walk, sum, &way[!first_is_more], 1);
+        return;
+    }
+    add_account(walk, sum, &way[0], 0.5);
+    add_account(walk, sum, &way[1], 0.5);
+}
+
+static void add_loop(struct walk *walk, struct account *sum, const struct ir_operation *op)
+{
+    expression turns = turns_of(walk, op);
+    double carried = 0;
+    for (int i = 0; i < op->result_count; i++)
+        carried += 4 * (double)ir_type_elements(op->results[i]->type);
+    walk->carried_bytes = walk->carried_bytes > carried ? walk->carried_bytes : carried;
+    for (int r = 0; r < op->region_count; r++) {
+        struct account turn = account_of(walk, op->regions[r], true);
+        double busy = busy_of(&turn.effort) + walk->costs->turn_issue, bytes = turn.effort.bytes;
+        double shortest = turn.effort.bytes > 0 ? walk->costs->turn_latency : 0;
+        walk->ring_bytes = walk->ring_bytes > bytes ? walk->ring_bytes : bytes;
+        vector_push(walk->arena, &sum->terms, ((struct term){turns, busy, busy > shortest ? 0 : shortest - busy}));
+        for (int i = 0; i < turn.terms.count; i++) {
+            struct term term = turn.terms.data[i];
+            term.turns = expression_make(walk->arena, KERNEL_HOST_MUL, turns, term.turns);
+            vector_push(walk->arena, &sum->terms, term);
+        }
+    }
+}
+
+static struct account account_of(struct walk *walk, const struct ir_block *block, bool in_loop)
+{
+    struct account sum = {0};
+    for (const struct ir_operation *op = block->first; op; op = op->next)
+        if (op->opcode == OP_IF)
+            add_branches(walk, &sum, op, in_loop);
+        else if (ir_has_trait(op, IR_TRAIT_LOOP))
+            add_loop(walk, &sum, op);
+        else
+            add_operation(walk, op, &sum.effort);
+    return sum;
+}
+
+/* ---- the whole ---- */
+
+/* As many as have room for their rings and for the registers of their tiles, half as much again for what else lives. */
+static int resident_of(const struct walk *walk)
+{
+    double ring = walk->ring_bytes * walk->costs->ring_slots;
+    double registers = 1.5 * (walk->carried_bytes > walk->tile_bytes ? walk->carried_bytes : walk->tile_bytes);
+    double most = MOST_RESIDENT;
+    if (ring * most > walk->row->shared_bytes)
+        most = walk->row->shared_bytes / ring;
+    if (registers * most > 4.0 * target_registers(walk->row))
+        most = 4.0 * target_registers(walk->row) / registers;
+    return most < 1 ? 1 : (int)most;
+}
+
+static expression cycles(const struct walk *walk, double value)
+{
+    return number(walk, value > MOST_CYCLES ? MOST_CYCLES : (int64_t)(value + 0.5));
+}
+
+/* Of all loops, and what is done once. */
+static expression sum_of(const struct walk *walk, const struct account *account, bool waits, double once)
+{
+    expression sum = NULL;
+    for (int i = 0; i < account->terms.count; i++) {
+        const struct term *term = &account->terms.data[i];
+        expression turn = cycles(walk, waits ? term->waits : term->busy);
+        if (turn->number == 0)
+            continue;
+        expression product = expression_make(walk->arena, KERNEL_HOST_MUL, term->turns, turn);
+        if (product->op == KERNEL_HOST_CONSTANT)
+            once += (double)product->number;
+        else
+            sum = sum ? expression_make(walk->arena, KERNEL_HOST_ADD, sum, product) : product;
+    }
+    expression rest = cycles(walk, once);
+    return sum ? expression_make(walk->arena, KERNEL_HOST_ADD, sum, rest) : rest;
+}
+
+static expression modelled(const struct walk *walk, const struct schedule_cost *cost)
+{
+    struct arena *arena = walk->arena;
+    expression here = expression_make(arena, KERNEL_HOST_CDIV, cost->programs,
+                                      expression_leaf(arena, KERNEL_HOST_SM_COUNT, 0));
+    expression rounds = expression_make(arena, KERNEL_HOST_CDIV, here, number(walk, cost->resident));
+    expression time = expression_make(arena, KERNEL_HOST_MUL, here, cost->busy);
+    time = expression_make(arena, KERNEL_HOST_ADD, time, expression_make(arena, KERNEL_HOST_MUL, rounds, cost->waits));
+    return expression_make(arena, KERNEL_HOST_ADD, time, cycles(walk, walk->costs->program_latency));
+}
+
+struct schedule_cost schedule_cost_of(struct arena *arena, const struct kernel_entry *entry,
+                                      const struct kernel_variant *variant)
+{
+    struct walk walk = {.arena = arena, .entry = entry, .variant = variant, .row = &target_rows[variant->target]};
+    struct schedule_cost cost = {0};
+    walk.costs = target_costs(walk.row);
+    struct account account = account_of(&walk, variant->function->body, false);
+    cost.programs = number(&walk, 1);
+    for (int d = 0; d < variant->grid_rank; d++)
+        cost.programs = expression_make(arena, KERNEL_HOST_MUL, cost.programs, variant->grid[d]);
+    cost.busy = sum_of(&walk, &account, false, busy_of(&account.effort));
+    cost.waits = sum_of(&walk, &account, true, 0);
+    cost.resident = resident_of(&walk);
+    cost.modelled = modelled(&walk, &cost);
+    return cost;
+}

@@ -1,0 +1,19 @@
+/* The few of many schedules that together lose least. */
+#ifndef TILECC_SCHEDULES_SCHEDULE_SET_H
+#define TILECC_SCHEDULES_SCHEDULE_SET_H
+#include "passes/schedules/expressions.h"
+#include "passes/schedules/schedule_cost.h"
+
+enum { SCHEDULE_SET_MOST = 16 };
+struct schedule_set {
+    int count, member[SCHEDULE_SET_MOST]; /* candidates, the default first, then those that gain most */
+    double loss
+        [SCHEDULE_SET_MOST]; /* of so many and one: the mean over all points against the best candidate, 0.02 is 2 % */
+    int points;
+};
+struct schedule_set schedule_set_find(struct arena *arena, const struct kernel_entry *entry, int count,
+                                      const struct kernel_variant *candidates, const struct schedule_cost *costs,
+                                      int most);
+/* Whether a knob of a candidate is what it is in another. */
+bool schedule_shares_knob(const struct kernel_variant *other, const struct kernel_knob *knob);
+#endif

@@ -1,0 +1,137 @@
+/* The compiler's own choice among the schedules that the sets of `tune` leave open: each candidate is built as an
+ * instance, to be looked at and thrown away, and those that are chosen are built again like all others.
+ *
+ * Which one is taken hangs on the device, so that there is no choice where results may not: with --reproducible.
+ *
+ * What a candidate reports counts for nothing: one that cannot be built is none.  The facts of an instance (alignment,
+ * strides) change nothing of what is chosen, so that one choice serves all instances of the same target and keys. */
+#include "front/kernels/kernel_plan.h"
+
+#include <string.h>
+
+enum { MOST_CANDIDATES = 128, MOST_CHOSEN = 16 };
+
+/* What building an instance leaves behind in the front end and in its entry. */
+struct traces {
+    struct front *front;
+    struct entry_plan *plan;
+    struct diagnostics *diagnostics;
+    struct reported *reported[REPORTED_BUCKETS];
+    struct kernel_entry entry;
+    int unknown, first_split;
+};
+
+static struct traces *begin_traces(struct entry_plan *plan)
+{
+    struct front *front = plan->kernel->front;
+    struct traces *traces = ARENA_NEW(front->arena, struct traces);
+    *traces = (struct traces){.front = front,
+                              .plan = plan,
+                              .diagnostics = front->diagnostics,
+                              .entry = *plan->entry,
+                              .unknown = front->unknown.count,
+                              .first_split = plan->first_split};
+    memcpy(traces->reported, front->reported, sizeof traces->reported);
+    front->diagnostics = diagnostics_create(front->arena);
+    return traces;
+}
+
+static void remove_traces(const struct traces *traces)
+{
+    struct front *front = traces->front;
+    front->diagnostics = traces->diagnostics;
+    memcpy(front->reported, traces->reported, sizeof traces->reported);
+    front->unknown.count = traces->unknown;
+    traces->plan->first_split = traces->first_split;
+    *traces->plan->entry = traces->entry;
+}
+
+static void list_candidates(const struct variant_plan *plan, const struct schedule *standard, struct schedules *all)
+{
+    const struct kernel_plan *kernel = plan->entry->kernel;
+    struct elaborator e;
+    elaborator_init(&e, kernel->front, kernel->file);
+    scope_push(&e, false);
+    entry_bind_rows(&e, plan->entry, plan->keys);
+    knobs_list(&e, kernel->declaration, &kernel->tuning, kernel->front->options->target_name(plan->target), plan->spec,
+               standard, MOST_CANDIDATES, all);
+    scope_pop(&e);
+}
+
+static bool has_split(const struct variant_plan *plan, const struct schedules *all)
+{
+    for (int i = 0; i < all->count; i++) {
+        struct variant_plan one = *plan;
+        one.schedule = all->data[i];
+        if (split_parts(&one) > 1)
+            return true;
+    }
+    return false;
+}
+
+/* Builds them all and leaves out what cannot be built; false: that is the first. */
+static bool build_candidates(const struct variant_plan *plan, struct schedules *all, struct kernel_variant *variants)
+{
+    int built = 0;
+    for (int i = 0; i < all->count; i++) {
+        struct variant_plan one = *plan;
+        one.schedule = all->data[i];
+        one.number = i;
+        if (variant_build(&one, &variants[built]))
+            all->data[built++] = all->data[i];
+        else if (!built)
+            return false;
+    }
+    all->count = built;
+    return true;
+}
+
+static void choose(const struct variant_plan *plan, const struct schedule *standard, struct schedules *chosen)
+{
+    const struct front_options *options = plan->entry->kernel->front->options;
+    struct kernel_choice choices[MOST_CHOSEN];
+    struct schedules all = {0};
+    list_candidates(plan, standard, &all);
+    if (all.count < 2)
+        return;
+    struct kernel_variant *variants = ARENA_ARRAY(options->arena, struct kernel_variant, all.count);
+    struct traces *traces = begin_traces(plan->entry);
+    if (!plan->entry->entry->splits && has_split(plan, &all))
+        split_describe(plan->entry);
+    int most = options->schedules < MOST_CHOSEN ? options->schedules : MOST_CHOSEN, count = 0;
+    if (build_candidates(plan, &all, variants) && all.count > 1)
+        count = options->choose_schedules(options->choose_context, plan->entry->entry, all.count, variants, most,
+                                          choices);
+    remove_traces(traces);
+    for (int i = 0; i < count; i++) {
+        struct schedule one = all.data[choices[i].candidate];
+        one.when = choices[i].when;
+        vector_push(options->arena, chosen, one);
+    }
+}
+
+/* Whether a --spec says how the instance is to be scheduled. */
+static bool is_asked(const struct variant_plan *plan)
+{
+    const struct tuning *tuning = &plan->entry->kernel->tuning;
+    for (int i = 0; plan->spec && i < tuning->count; i++)
+        if (spec_has(plan->spec, tuning->data[i].name))
+            return true;
+    return false;
+}
+
+bool candidates_choose(const struct variant_plan *plan, const struct schedule *standard, struct schedules *schedules)
+{
+    const struct front_options *options = plan->entry->kernel->front->options;
+    struct chosen *chosen = &plan->entry->chosen;
+    if (options->schedules < 2 || !options->choose_schedules || options->syntax_only || options->reproducible ||
+        is_asked(plan) || strcmp(options->target_name(plan->target), "cpu") == 0)
+        return false;
+    if (chosen->keys != plan->keys || chosen->target != plan->target) {
+        *chosen = (struct chosen){.target = plan->target, .keys = plan->keys};
+        choose(plan, standard, &chosen->schedules);
+    }
+    for (int i = 0; i < chosen->schedules.count; i++)
+        vector_push(options->arena, schedules, chosen->schedules.data[i]);
+    return chosen->schedules.count > 0;
+}

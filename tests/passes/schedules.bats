@@ -1,0 +1,113 @@
+#!/usr/bin/env bats
+# --schedules: which instances there are, what fixes them, what is said.  What the choice is worth: schedules_test.c.
+
+setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
+
+matmul="$SRCDIR/examples/matmul.tile"
+only='matmul<bf16, bf16>'
+
+# The instances as --emit=tir has them, without what tells their number.
+instances() { "$TILECC" -arch="${1-sm_90a}" --emit=tir -o - "${@:2}" | grep -o '^kernel @[^(]*'; }
+count() { instances "$@" | wc -l; }
+# The names of schedules that the remark gives.
+sets() { "$TILECC" -arch=sm_90a --emit=tir -o - -Rpass=schedules "$@" 2>&1 >tir | grep 'remark: schedules:'; }
+
+@test "three schedules of each instance, in the order of the facts" {
+    [ "$(count sm_90a --spec "$only" "$matmul")" = 5 ]
+    [ "$(count sm_90a --schedules=3 --spec "$only" "$matmul")" = 15 ]
+    mkdir ptx
+    "$TILECC" -arch=sm_90a --schedules=3 --spec "$only aligned" -S -o ptx "$matmul"
+    [ "$(find ptx -name '*.ptx' | wc -l)" = 12 ]
+    [ "$(cksum ptx/*.ptx | cut -d' ' -f1 | sort -u | wc -l)" = 12 ]
+    "$TILECC" -arch=sm_90a -O0 --schedules=3 --spec "$only aligned" -S -o - "$matmul" >o0
+    [ "$(grep -c '^\.visible \.entry\|^\.entry' o0)" = 12 ]
+}
+
+@test "one schedule is what there was, and no choice leaves all as it was" {
+    for file in matmul attention softmax; do
+        "$TILECC" -arch=sm_80,sm_90a --schedules=1 --emit=tir -o - "$SRCDIR/examples/$file.tile" >one
+        "$TILECC" -arch=sm_80,sm_90a --emit=tir -o - "$SRCDIR/examples/$file.tile" >before
+        cmp before one
+    done
+    for words in "$SRCDIR/examples/softmax.tile" "-DBM=128 -DBN=256 -DBK=64 -Dsplit_k=1 $matmul" "--reproducible $matmul"; do
+        "$TILECC" -arch=sm_90a --emit=tir -o - $words >one
+        "$TILECC" -arch=sm_90a --schedules=4 --emit=tir -o - $words >four
+        cmp one four
+    done
+    [ "$(count sm_90a --schedules=4 --spec 'matmul<bf16, bf16>[BM=64]' "$matmul")" = 5 ]
+    [ "$(count cpu --schedules=4 "$matmul")" = "$(count cpu "$matmul")" ]
+}
+
+@test "what is fixed stays, and the rest is chosen" {
+    sets --schedules=4 -DBN=128 --spec "$only" "$matmul" >said
+    ! grep -E '[ ,]BN=' said
+    grep -F 'BM=64' said
+    sets --schedules=4 -Dsplit_k=1 --spec "$only" "$matmul" >said
+    ! grep -F 'split_k' said
+    cat >k.tile <<'E'
+kernel k(x: in f32[M, N], y: out f32[M]) grid(i: cdiv(M, BM))
+    tune(BM: {8, 64} = 8, BN: {64, 256} = 64, BM*BN <= 4096)
+    on(sm_90a, BM = 8)
+{
+    var total = f32[BM](0);
+    for j in 0..N step BN
+        total += sum(x[i*BM +: BM, j +: BN], axis = 1);
+    y[i*BM +: BM] = total;
+}
+E
+    sets --schedules=4 k.tile >said
+    grep -F 'of 2 candidates' said
+}
+
+@test "the same command gives the same" {
+    for i in 1 2; do "$TILECC" -arch=sm_80,sm_90a --schedules=4 --emit=tir -o - "$matmul" >"tir$i"; done
+    cmp tir1 tir2
+}
+
+@test "what an object and the remark say" {
+    "$TILECC" -arch=sm_90a --schedules=2 --spec "$only a.stride[1]=1 b.stride[1]=1 aligned" -S -o - "$matmul" >/dev/null
+    sets --schedules=2 --spec "$only" "$matmul" >said
+    grep -E '2 of 72 candidates: the default \([0-9.]+ % lost alone\), BM=64,BN=64,split_k=4 \([0-9.]+ % lost with it\)' said
+    grep -E 'all extents 512: [0-9.]+, [0-9.]+ us' said
+    sets --schedules=4 "$SRCDIR/examples/attention.tile" >said
+    grep -E 'of 9 candidates: the default \([0-9.]+ % lost alone\), BM=64' said
+}
+
+@test "turns that nobody can count, and kernels without loops" {
+    cat >k.tile <<'E'
+kernel k(x: in f32[M, N], n: in i32[M], y: out f32[M]) grid(i: cdiv(M, BM)) tune(BM: {1, 2, 16} = 16, BN: {64, 1024} = 64)
+{
+    var total = f32[BM](0);
+    var j = 0;
+    while (j < n[i]) {
+        total += sum(x[i*BM +: BM, j +: BN], axis = 1);
+        j += BN;
+    }
+    for k in 0..n[i] step BN
+        total += sum(x[i*BM +: BM, k +: BN], axis = 1);
+    y[i*BM +: BM] = total;
+}
+kernel copy(x: in f32[N], y: out f32[N]) grid(i: cdiv(N, B)) tune(B: {64, 256, 1024} = 1024)
+{
+    y[i*B +: B] = x[i*B +: B];
+}
+E
+    sets --schedules=4 k.tile >said
+    cat said
+    grep -F 'of 6 candidates' said
+    grep -F 'of 3 candidates' said
+}
+
+@test "a candidate that cannot be built is none, and leaves no trace" {
+    cat >k.tile <<'E'
+kernel k(x: in f32[N], y: out f32[N]) grid(i: cdiv(N, B)) tune(B: {64, 128, 192} = 128)
+{
+    static_assert(B != 64, "not 64");
+    y[i*B +: B] = x[i*B +: B];
+}
+E
+    "$TILECC" -arch=sm_90a --schedules=4 --emit=tir -o - k.tile >tir 2>said
+    [ ! -s said ]
+    ! "$TILECC" -arch=sm_90a --schedules=4 -DB=64 --emit=tir -o - k.tile 2>said
+    grep -F 'not 64' said
+}

@@ -1,0 +1,208 @@
+/* The model of schedules against times that were measured: products by eight tiles and 72 shapes.  What the model takes must
+ * lose little against the best of the eight, with what the wrapper evaluates, and the set that it makes must contain
+ * what pays. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "front/front.h"
+#include "passes/schedules/expressions.h"
+#include "passes/schedules/schedule_cost.h"
+#include "passes/schedules/schedules.h"
+
+enum { TILES = 8, MOST_ROWS = 100 };
+struct row {
+    int64_t extent[3]; /* M, N, K */
+    double time[TILES];
+};
+struct table {
+    int tile[TILES][3]; /* BM, BN, BK */
+    struct row rows[MOST_ROWS];
+    int count;
+};
+struct checking {
+    struct schedule_chooser chooser;
+    struct table table;
+    int asked, candidates, chosen;
+};
+static int failures;
+
+static void fail(const char *what, double got)
+{
+    failures++;
+    printf("wrong: %s: %g\n", what, got);
+}
+
+static const char *read_text(struct arena *arena, const char *name)
+{
+    struct buffer text = {0};
+    const char *path = arena_printf(arena, "%s/%s", getenv("SRCDIR"), name);
+    if (!file_read(path, 1 << 20, &text)) {
+        printf("cannot read %s\n", path);
+        exit(1);
+    }
+    const char *copy = arena_substring(arena, text.data, text.size);
+    buffer_free(&text);
+    return copy;
+}
+
+static void read_table(struct arena *arena, struct table *table)
+{
+    const char *at = strchr(read_text(arena, "tests/passes/products-h200.csv"), '\n') + 1;
+    at += strlen("M,N,K,layout");
+    for (int t = 0; t < TILES; t++)
+        for (int i = 0; i < 3; i++)
+            table->tile[t][i] = (int)strtol(at + 1, (char **)&at, 10);
+    for (at++; *at && table->count < MOST_ROWS; at++) {
+        struct row *row = &table->rows[table->count++];
+        for (int i = 0; i < 3; i++, at++)
+            row->extent[i] = strtoll(at, (char **)&at, 10);
+        at = strchr(at, ',');
+        for (int t = 0; t < TILES; t++)
+            row->time[t] = strtod(at + 1, (char **)&at);
+    }
+}
+
+static int64_t knob_of(const struct kernel_variant *variant, const char *name)
+{
+    for (int i = 0; i < variant->knobs.count; i++)
+        if (strcmp(variant->knobs.data[i].name, name) == 0)
+            return variant->knobs.data[i].value;
+    return 0;
+}
+
+static int find_tile(const int *tile, int count, const struct kernel_variant *candidates)
+{
+    for (int i = 0; i < count; i++)
+        if (knob_of(&candidates[i], "BM") == tile[0] && knob_of(&candidates[i], "BN") == tile[1] &&
+            knob_of(&candidates[i], "BK") == tile[2] && knob_of(&candidates[i], "split_k") < 2)
+            return i;
+    printf("no candidate %d x %d x %d\n", tile[0], tile[1], tile[2]);
+    exit(1);
+}
+
+static int64_t value_of(const struct kernel_entry *entry, const struct kernel_variant *variant,
+                        const struct kernel_expression *e, const int64_t *extent)
+{
+    int64_t names[8] = {0}, scalars[16] = {0};
+    for (int i = 0; i < entry->names.count; i++)
+        names[i] = extent[strchr("MNK", entry->names.data[i].name[0]) - "MNK"];
+    struct expression_point point = {names, variant->key_values, scalars, 132};
+    return expression_value(&point, e);
+}
+
+/* The mean of what the tile that is modelled as the fastest loses against the one that was. */
+static void check_losses(const struct table *table, const struct kernel_entry *entry, int count,
+                         const struct kernel_variant *candidates, struct arena *arena)
+{
+    struct schedule_cost costs[TILES];
+    double sum = 0, worst = 0;
+    for (int t = 0; t < TILES; t++)
+        costs[t] = schedule_cost_of(arena, entry, &candidates[find_tile(table->tile[t], count, candidates)]);
+    for (int i = 0; i < table->count; i++) {
+        const struct row *row = &table->rows[i];
+        int taken = 0, best = 0;
+        int64_t least = INT64_MAX;
+        for (int t = 0; t < TILES; t++) {
+            int64_t time = value_of(entry, &candidates[0], costs[t].modelled, row->extent);
+            best = row->time[t] < row->time[best] ? t : best;
+            taken = time < least ? t : taken;
+            least = time < least ? time : least;
+        }
+        double loss = log(row->time[taken] / row->time[best]);
+        sum += loss;
+        worst = loss > worst ? loss : worst;
+    }
+    printf("%d shapes: the choice loses %.2f %% in the mean, %.1f %% at most\n", table->count,
+           100 * (exp(sum / table->count) - 1), 100 * (exp(worst) - 1));
+    if (exp(sum / table->count) > 1.015)
+        fail("the model loses too much in the mean", exp(sum / table->count));
+    if (exp(worst) > 1.15)
+        fail("the model loses too much once", exp(worst));
+}
+
+/* At each shape the first whose `when` holds has the least modelled time of the set, and of equals it is the first. */
+static void check_conditions(const struct table *table, const struct kernel_entry *entry,
+                             const struct kernel_variant *candidates, int count, const struct kernel_choice *choices,
+                             struct arena *arena)
+{
+    bool seen[16] = {false};
+    for (int i = 0; i < table->count; i++) {
+        int taken = 0, best = 0;
+        int64_t least = INT64_MAX;
+        while (choices[taken].when && !value_of(entry, candidates, choices[taken].when, table->rows[i].extent))
+            taken++;
+        for (int c = 0; c < count; c++) {
+            struct schedule_cost cost = schedule_cost_of(arena, entry, &candidates[choices[c].candidate]);
+            int64_t time = value_of(entry, candidates, cost.modelled, table->rows[i].extent);
+            best = time < least ? c : best;
+            least = time < least ? time : least;
+        }
+        seen[taken] = true;
+        if (taken != best)
+            fail("the conditions take another than the least", taken);
+    }
+    for (int c = 0; c < count; c++)
+        if (!seen[c])
+            fail("a member of the set is taken nowhere", c);
+    if (choices[count - 1].when)
+        fail("the last has a condition", count);
+}
+
+static int choose(void *context, const struct kernel_entry *entry, int count, const struct kernel_variant *candidates,
+                  int most, struct kernel_choice *choices)
+{
+    struct checking *c = context;
+    c->asked++;
+    c->candidates = count;
+    check_losses(&c->table, entry, count, candidates, c->chooser.arena);
+    for (int n = 1; n <= most; n++) {
+        c->chosen = schedules_choose(&c->chooser, entry, count, candidates, n, choices);
+        if (c->chosen > n || choices[0].candidate != 0)
+            fail("a set is not what was asked for", n);
+        check_conditions(&c->table, entry, candidates, c->chosen, choices, c->chooser.arena);
+    }
+    return c->chosen;
+}
+
+static const char *name_target(int target) { return target_rows[target].name; }
+
+int main(void)
+{
+    struct arena *arena = arena_create();
+    struct diagnostics *diagnostics = diagnostics_create(arena);
+    struct checking checking = {.chooser = {arena, diagnostics, false}};
+    int target = target_find("sm_90a");
+    const char *spec = "matmul<bf16, bf16>";
+    struct front_options options = {.arena = arena,
+                                    .context = ir_context_create(arena),
+                                    .diagnostics = diagnostics,
+                                    .spec_count = 1,
+                                    .specs = &spec,
+                                    .schedules = 4,
+                                    .choose_schedules = choose,
+                                    .choose_context = &checking,
+                                    .target_count = 1,
+                                    .targets = &target,
+                                    .target_name = name_target};
+    const char *text = read_text(arena, "examples/matmul.tile");
+    struct source source = {.name = "matmul.tile", .text = text, .size = strlen(text)};
+    read_table(arena, &checking.table);
+    if (checking.table.count != 72)
+        fail("rows of the table", checking.table.count);
+    struct kernel_module *module = front_compile(&options, &source, NULL, NULL);
+    if (!module) {
+        diag_print(diagnostics, stdout, false);
+        return 1;
+    }
+    const struct kernel_entry *entry = &module->entries.data[0];
+    if (checking.asked != 1)
+        fail("one choice serves all instances of the same keys", checking.asked);
+    if (checking.candidates < 60)
+        fail("candidates", checking.candidates);
+    if (entry->variants.count != 5 * checking.chosen || checking.chosen != 4)
+        fail("instances", entry->variants.count);
+    arena_destroy(arena);
+    return failures != 0;
+}
