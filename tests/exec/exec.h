@@ -38,6 +38,8 @@ struct exec_tensor {
     unsigned char *memory;         /* where the kernel sees it */
     uint64_t base;                 /* GPU: the whole allocation */
     size_t offset, size;           /* of element 0; of the allocation, in bytes */
+    struct exec_values *values;    /* the elements as f64 */
+    int dense;                     /* elements follow each other in row-major order */
     int written;
     struct exec_tensor *next;
 };
