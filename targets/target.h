@@ -75,11 +75,12 @@ struct target_options {
     int xptxas_count;
     const char *const *xptxas;
     enum target_visibility visibility; /* of entries */
-    const char *host_triple;           /* "x86_64-unknown-linux-gnu" or "aarch64-unknown-linux-gnu" */
-    FILE *log;                         /* -v, --dryrun, --resource-usage */
-    struct cache *cache;               /* of what was made before; NULL: none */
-    struct progress *progress;         /* counts variants; NULL: nobody looks */
-    struct times *times;               /* --time-report, or NULL */
+    unsigned cpu_isas;       /* which of the host's sets of instructions, a bit of 1 << enum cpu_isa for each; 0: all */
+    const char *host_triple; /* "x86_64-unknown-linux-gnu" or "aarch64-unknown-linux-gnu" */
+    FILE *log;               /* -v, --dryrun, --resource-usage */
+    struct cache *cache;     /* of what was made before; NULL: none */
+    struct progress *progress; /* counts variants; NULL: nobody looks */
+    struct times *times;       /* --time-report, or NULL */
     int prefix_map_count;
     const char *const *prefix_map; /* -ffile-prefix-map=old=new */
 };

@@ -153,6 +153,7 @@ static void set_up(struct compilation *compilation, const struct options *option
                                                   .xptxas_count = options->xptxas.count,
                                                   .xptxas = options->xptxas.data,
                                                   .visibility = options->visibility,
+                                                  .cpu_isas = options->cpu_isas,
                                                   .host_triple = options->host_triple,
                                                   .log = stderr,
                                                   .progress = shows_progress(options) ? progress_open(options->arena)

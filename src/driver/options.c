@@ -293,6 +293,27 @@ static bool add_warning(struct options *options, const char *text)
     return true;
 }
 
+static bool parse_cpu_isas(struct options *options, const char *list)
+{
+    static const struct {
+        const char *name;
+        unsigned bit;
+    } isas[] = {{"baseline", 1}, {"neon", 1}, {"avx2", 2}, {"avx512", 4}};
+    for (const char *at = list; *at;) {
+        size_t length = strcspn(at, ","), found = 0;
+        for (; found < sizeof isas / sizeof *isas; found++)
+            if (strlen(isas[found].name) == length && strncmp(isas[found].name, at, length) == 0)
+                break;
+        if (found == sizeof isas / sizeof *isas) {
+            driver_error(options, "--cpu-isa: '%.*s' is none of baseline, avx2, avx512, neon", (int)length, at);
+            return false;
+        }
+        options->cpu_isas |= isas[found].bit;
+        at += length + (at[length] == ',');
+    }
+    return true;
+}
+
 static bool parse_f32_dot(struct options *options, const char *word)
 {
 #define X(id, text) text,
@@ -429,6 +450,7 @@ static bool apply(struct options *o, enum option_id id, const char *value)
     case OPTION_PRINT_TARGETS: o->print_targets = true; return true;
     case OPTION_PRINT_PRODUCTS: o->print_products = true; return true;
     case OPTION_HOST_TARGET: return parse_host(o, value);
+    case OPTION_CPU_ISA: return parse_cpu_isas(o, value);
     case OPTION_CUDA_PATH: o->cuda_path = value; return true;
     case OPTION_XPTXAS: return add_xptxas(o, value);
     case OPTION_DEFINE: return add_define(o, value);
@@ -556,6 +578,8 @@ static bool fits_together(const struct options *options)
     else if (options->emit == EMIT_PYTHON && options->output &&
              (strcmp(options->output, "-") == 0 || file_is_device(options->output)))
         driver_error(options, "--emit=python writes a library beside the module, so -o names a file");
+    else if (options->cpu_isas > 1 && strncmp(options->host_triple, "aarch64", 7) == 0)
+        driver_error(options, "--cpu-isa: neon is all that aarch64-linux has");
     else if (options->shared_header && !writes_header(options))
         driver_error(options, "--shared-header goes beside a header, which this command does not write to a file");
     else if (options->cxx_namespace && !writes_header(options))

@@ -64,6 +64,7 @@ struct options {
     VECTOR(int) ptx_targets;   /* those of `targets` named as compute_XX, ... */
     VECTOR(int) cubin_targets; /* ... and as sm_XX */
     const char *host_triple;
+    unsigned cpu_isas; /* a bit for each, baseline the lowest; 0: all */
     const char *cuda_path;
     VECTOR(const char *) xptxas;
     VECTOR(struct front_define) defines;

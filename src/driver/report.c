@@ -106,6 +106,14 @@ void report_resources(const struct compilation *compilation)
 void report_cpu_instances(struct compilation *compilation)
 {
     const struct kernel_module *module = compilation->module;
+    static const char *const isas[] = {"the baseline, AVX2 and AVX-512",
+                                       "the baseline",
+                                       "AVX2",
+                                       "the baseline and AVX2",
+                                       "AVX-512",
+                                       "the baseline and AVX-512",
+                                       "AVX2 and AVX-512",
+                                       "the baseline, AVX2 and AVX-512"};
     bool arm = strncmp(compilation->options->host_triple, "aarch64", 7) == 0;
     for (int i = 0; module && i < module->entries.count; i++) {
         const struct kernel_entry *entry = &module->entries.data[i];
@@ -116,7 +124,7 @@ void report_cpu_instances(struct compilation *compilation)
             diag_report(compilation->diagnostics, DIAGNOSTIC_R2003, variant->function->at,
                         "instance: %s: loops for %s; %lld bytes of scratch a thread%s%s",
                         variant->label ? variant->label : entry->symbol,
-                        arm ? "NEON" : "the baseline, AVX2 and AVX-512", (long long)variant->cpu.scratch_bytes,
+                        arm ? "NEON" : isas[compilation->options->cpu_isas], (long long)variant->cpu.scratch_bytes,
                         variant->when ? "; when " : "", variant->when ? variant->when->text : "");
         }
     }

@@ -33,6 +33,12 @@ static void add_function(struct host_functions *functions, const struct kernel_e
                                     cpu_isa_name(triple, (enum cpu_isa)level));
 }
 
+static bool is_wanted(const struct target_options *options, int level)
+{
+    return cpu_has_isa(options->host_triple, (enum cpu_isa)level) &&
+           (!options->cpu_isas || options->cpu_isas >> level & 1);
+}
+
 /* Those of the same IR have the code of the first. */
 static void find_same_ir(struct host_functions *functions)
 {
@@ -57,7 +63,7 @@ void host_list_functions(struct host_functions *functions)
         for (int v = 0; v < entry->variants.count; v++)
             for (int level = 0; level < KERNEL_CPU_LEVELS; level++)
                 if (target_rows[entry->variants.data[v].target].kind == TARGET_CPU &&
-                    cpu_has_isa(functions->options->host_triple, (enum cpu_isa)level))
+                    is_wanted(functions->options, level))
                     add_function(functions, entry, &entry->variants.data[v], v, level);
     }
     find_same_ir(functions);

@@ -21,6 +21,7 @@ ARCH|-arch=sm_80|tilecc --emit=tir OPT k.tile; ls
 PRINT_TARGETS|--print-targets|tilecc -arch=cpu OPT k.tile; ls
 PRINT_PRODUCTS|--print-products|tilecc -arch=cpu OPT k.tile; ls
 HOST_TARGET|--host-target=aarch64-linux|tilecc --emit-runtime OPT -o rt.o; sum rt.o
+CPU_ISA|--cpu-isa=avx2|tilecc -arch=cpu OPT --host-target=x86_64-linux k.tile; tilecc info k.o
 CUDA_PATH|--cuda-path=/nonexistent|tilecc --version -v OPT
 XPTXAS|-Xptxas -O0|tilecc -arch=sm_80 --dryrun -v OPT k.tile
 DEFINE|-D B=128|tilecc --emit=tir -o - OPT k.tile

@@ -116,6 +116,27 @@ link() { # output, options...
     esac
 }
 
+@test "--cpu-isa: code for one set of instructions runs there alone, and the error names what the object holds" {
+    runtime
+    one=$BATS_TEST_TMPDIR
+    "$TILECC" --host-target=x86_64-linux --cpu-isa=avx2 -arch=cpu -o "$one/kernels.o" kernels.tile
+    "$TILECC" info "$one/kernels.o" >"$one/info"
+    grep -q 'cpu-avx2: ' "$one/info"
+    ! grep -qE 'cpu-(baseline|avx512|neon)' "$one/info"
+    "$TILECC" --host-target=aarch64-linux --cpu-isa=neon -arch=cpu -o "$one/arm.o" kernels.tile
+    for words in '--host-target=aarch64-linux --cpu-isa=avx2' '--host-target=aarch64-linux --cpu-isa=baseline,avx512' --cpu-isa=sse4 --cpu-isa=,avx2; do
+        run "$TILECC" $words -arch=cpu -o "$one/none.o" kernels.tile
+        [ "$status" -eq 2 ] && [[ $output == *"--cpu-isa: "* ]] && [ ! -e "$one/none.o" ] || { echo "$words: $output"; return 1; }
+    done
+    [ "$(uname -m)" = x86_64 ] && grep -qw avx2 /proc/cpuinfo || skip "this processor has no AVX2"
+    link "$one/app" app.c "$one/kernels.o" tile_rt.o
+    "$one/app"
+    TILE_CPU_ISA=avx2 "$one/app"
+    run env TILE_CPU_ISA=baseline "$one/app"
+    [ "$status" -eq 1 ]
+    [[ $output == *"wants code for the processor with baseline; the object holds cpu-avx2"* ]]
+}
+
 @test "symbols: entries are global, the run time is undefined, nothing else shows" {
     nm kernels.o | grep -v ' [a-z] ' | sed 's/^ *[0-9a-f]* *//' | sort >symbols
     for entry in saxpy twice_f32 twice_f64; do
