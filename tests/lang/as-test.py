@@ -1,9 +1,9 @@
-"""Makes of a program of tests/lang/run one with a test block that says what its comments say, for `tilecc test`.
+"""Makes of programs of tests/lang/run ones with a test block that says what their comments say, for `tilecc test`.
 
-    as-test.py FILE
+    as-test.py FOLDER FILE...
 
-prints the source and the block, or ends with 3 where a number is not exact in the f64 that tests compute in.  What `given` and
-`gives` name is as caller.awk tells it."""
+writes source and block of each file into the folder, under the name of the file, and names on a line those that it leaves out: a
+number of them is not exact in the f64 that tests compute in.  What `given` and `gives` name is as caller.awk tells it."""
 import os
 import re
 import sys
@@ -57,7 +57,7 @@ def read_comments(source):
     for what, name, shape, values in re.findall(r"^// (given|gives) (\w+)(?:\[([^\]]*)\])? *= *(.*)$", source, re.M):
         values = re.sub(r"(\d)u\b", r"\1", values)
         if any(int(number, 0) > 1 << 53 for number in re.findall(r"(?<![-\w.])-?(0x[0-9a-fA-F]+|[1-9]\d*)(?![\w.])", values)):
-            sys.exit(3)
+            raise OverflowError
         values = values.replace("-INFINITY", "-inf").replace("INFINITY", "inf").replace("NAN", "nan")
         found[what][name] = ([int(extent) for extent in shape.split(",")] if shape else None, values.split())
     keys = re.search(r"^// keys = (.*)$", source, re.M)
@@ -98,7 +98,14 @@ def make(path):
     for name, kind in results:
         if name in gives and 0 not in gives[name][0]:
             block += f"    expect(now_{name}, {view(kind, *gives[name])}{tolerance});\n"
-    print(source + block + "}")
+    return source + block + "}\n"
 
 
-make(sys.argv[1])
+for path in sys.argv[2:]:
+    try:
+        text = make(path)
+    except OverflowError:
+        print(path)
+        continue
+    with open(os.path.join(sys.argv[1], os.path.basename(path)), "w") as file:
+        file.write(text)
