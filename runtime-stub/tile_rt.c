@@ -98,7 +98,7 @@ static struct {
     pthread_once_t once;
     struct tile_rt_settings settings;
     int ready;
-} process = {PTHREAD_ONCE_INIT, {0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL}, 0};
+} process = {PTHREAD_ONCE_INIT, {0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0}, 0};
 
 /* In the child, which has one thread. */
 static void after_fork(void)
@@ -109,6 +109,7 @@ static void after_fork(void)
     tile_rt_mailbox_after_fork();
     tile_rt_allocation_after_fork();
     tile_rt_profile_after_fork();
+    tile_rt_trace_after_fork();
 }
 
 static int is_set(const char *name)
@@ -136,6 +137,8 @@ static void read_environment(void)
     settings->isa = text_of("TILE_CPU_ISA");
     settings->threads = text_of("TILE_CPU_THREADS");
     settings->profile = text_of("TILE_PROFILE");
+    settings->trace = text_of("TILE_TRACE");
+    settings->records = settings->profile != NULL || settings->trace != NULL;
     settings->print_bytes = text_of("TILE_PRINT_BYTES");
     pthread_atfork(NULL, NULL, after_fork);
     __atomic_store_n(&process.ready, 1, __ATOMIC_RELEASE);
@@ -298,12 +301,16 @@ static int prepare(struct tile_rt_call *call, struct CUstream_st *stream)
 
 TILE_RT_COLD static int run_and_record(struct tile_rt_call *call, struct CUstream_st *stream)
 {
+    const int profiles = call->settings->profile != NULL;
     struct timespec begin;
-    int status = tile_rt_profile_begin(call, &begin);
+    int status = call->settings->trace != NULL ? tile_rt_trace_note(call) : TILE_OK;
+    if (status == TILE_OK && profiles)
+        status = tile_rt_profile_begin(call, &begin);
     if (status != TILE_OK)
         return status;
     status = stream == TILE_CPU ? launch_on_processor(call) : tile_rt_cuda_launch(call, stream);
-    tile_rt_profile_end(call, status, &begin);
+    if (profiles)
+        tile_rt_profile_end(call, status, &begin);
     return status;
 }
 
@@ -311,7 +318,7 @@ static int run(struct tile_rt_call *call, struct CUstream_st *stream)
 {
     if (call->programs == 0)
         return TILE_OK;
-    if (__builtin_expect(call->settings->profile != NULL, 0))
+    if (__builtin_expect(call->settings->records, 0))
         return run_and_record(call, stream);
     return stream == TILE_CPU ? launch_on_processor(call) : tile_rt_cuda_launch(call, stream);
 }

@@ -8,6 +8,7 @@
  *   tile_rt_cuda.c     the driver: libcuda.so.1, contexts, devices, images, launches
  *   tile_rt_maps.c     tensor maps of views, and a thread's last ones
  *   tile_rt_profile.c  TILE_PROFILE: a record of each launch
+ *   tile_rt_trace.c    TILE_TRACE: which calls are made, and how often
  *   tile_rt_mailbox.c  the memory that kernels on a device report to
  *   tile_rt_workspace.c  the memory that launches have for themselves
  *   tile_rt_allocation.c  where memory ends, for kernels with checks
@@ -100,7 +101,8 @@ TILE_RT_HIDDEN void tile_rt_say(const char *format, ...) TILE_RT_PRINTF(1, 2);
 /* What the environment asks for, read once. */
 struct tile_rt_settings {
     int verbose, device_sync, auto_init, disable_ptx;
-    const char *architecture, *variant, *isa, *threads, *profile, *print_bytes; /* NULL: not said */
+    const char *architecture, *variant, *isa, *threads, *profile, *trace, *print_bytes; /* NULL: not said */
+    int records; /* launches are noted: `profile` or `trace` is there */
 };
 TILE_RT_HIDDEN const struct tile_rt_settings *tile_rt_settings(void);
 /* The shared object that holds the address is not unloaded any more: threads run in it, or a driver reads it. */
@@ -210,6 +212,14 @@ struct timespec;
 TILE_RT_HIDDEN int tile_rt_profile_begin(const struct tile_rt_call *call, struct timespec *begin);
 TILE_RT_HIDDEN void tile_rt_profile_end(const struct tile_rt_call *call, int status, const struct timespec *begin);
 TILE_RT_HIDDEN void tile_rt_profile_after_fork(void);
+/* Opens the regular file of a setting anew, %p in it being the number of the process.  -1: the text says why not. */
+TILE_RT_HIDDEN int tile_rt_open_record(const char *variable, const char *setting, int *per_process, char *text,
+                                       size_t room);
+
+/* ---- tile_rt_trace.c -------------------------------------------------------------------------------------------- */
+/* Before a launch, where call->settings->trace is not NULL. */
+TILE_RT_HIDDEN int tile_rt_trace_note(const struct tile_rt_call *call);
+TILE_RT_HIDDEN void tile_rt_trace_after_fork(void);
 
 /* ---- tile_rt_pool.c --------------------------------------------------------------------------------------------- */
 /* In the child of a fork: the threads are gone. */

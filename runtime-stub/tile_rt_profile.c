@@ -72,24 +72,38 @@ static void find_ranges(void)
     }
 }
 
-/* Under the lock: gives the new state. */
-static int open_file(const char *setting)
+int tile_rt_open_record(const char *variable, const char *setting, int *per_process, char *text, size_t room)
 {
     const char *number = strstr(setting, "%p");
     char name[MAX_RECORD];
     struct stat status;
     size_t used;
+    int file;
     used = tile_rt_append(name, sizeof name, 0, "%.*s", number ? (int)(number - setting) : (int)strlen(setting),
                           setting);
-    profile.per_process = number != NULL;
+    *per_process = number != NULL;
     if (number != NULL)
         tile_rt_append(name, sizeof name, used, "%ld%s", (long)getpid(), number + 2);
-    profile.file = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (profile.file < 0) {
-        tile_rt_append(profile.text, sizeof profile.text, 0, "TILE_PROFILE=%s: %s", setting, strerror(errno));
-        return REFUSED;
+    file = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (file < 0) {
+        tile_rt_append(text, room, 0, "%s=%s: %s", variable, setting, strerror(errno));
+        return -1;
     }
-    if (fstat(profile.file, &status) != 0 || !S_ISREG(status.st_mode) || pwrite(profile.file, "[\n]\n", 4, 0) != 4) {
+    if (fstat(file, &status) == 0 && S_ISREG(status.st_mode))
+        return file;
+    tile_rt_append(text, room, 0, "%s=%s: not a file that can be written", variable, setting);
+    close(file);
+    return -1;
+}
+
+/* Under the lock: gives the new state. */
+static int open_file(const char *setting)
+{
+    profile.file = tile_rt_open_record("TILE_PROFILE", setting, &profile.per_process, profile.text,
+                                       sizeof profile.text);
+    if (profile.file < 0)
+        return REFUSED;
+    if (pwrite(profile.file, "[\n]\n", 4, 0) != 4) {
         tile_rt_append(profile.text, sizeof profile.text, 0, "TILE_PROFILE=%s: not a file that can be written",
                        setting);
         close(profile.file);
