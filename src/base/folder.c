@@ -7,17 +7,33 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <sys/wait.h>
 
-static void remove_all(const char *path)
+/* What is in it, and in folders in it; a link is no folder. */
+static void remove_files(int folder)
 {
-    DIR *list = opendir(path);
-    for (struct dirent *entry; list && (entry = readdir(list));)
-        unlinkat(dirfd(list), entry->d_name, 0); /* not "." and "..", which are folders */
+    DIR *list = fdopendir(folder);
+    for (struct dirent *entry; list && (entry = readdir(list));) {
+        bool is_own = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
+        if (is_own || unlinkat(folder, entry->d_name, 0) == 0)
+            continue;
+        int inner = openat(folder, entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (inner >= 0)
+            remove_files(inner);
+        unlinkat(folder, entry->d_name, AT_REMOVEDIR);
+    }
     if (list)
         closedir(list);
+}
+
+static void remove_all(const char *path)
+{
+    int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder >= 0)
+        remove_files(folder);
     rmdir(path);
 }
 

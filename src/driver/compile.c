@@ -3,6 +3,7 @@
 #include "driver/driver.h"
 
 #include "driver/bench/bench.h"
+#include "driver/tune/tune.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -133,6 +134,7 @@ static void set_up(struct compilation *compilation, const struct options *option
                                                 .check_asserts = options->checks || options->debug,
                                                 .check_assumes = options->checks,
                                                 .syntax_only = options->syntax_only && !options_name_gpu(options),
+                                                .space = options->tune ? tune_space(options->tune) : NULL,
                                                 .library = &compilation->library,
                                                 .read = &compilation->read};
     compilation->target = (struct target_options){.arena = options->arena,
@@ -304,6 +306,8 @@ static bool compile_steps(struct compilation *compilation)
     lint_module(compilation);
     if (compilation->diagnostics->errors) /* -Werror */
         return false;
+    if (options->tune)
+        return tune_take_module(options->tune, compilation) || (compilation->code = EXIT_USAGE, false);
     if (options->bench && !bench_bind(options->bench, compilation))
         return compilation->code = EXIT_USAGE, false;
     if (options->syntax_only && !options->dependencies_only && options_name_gpu(options) &&

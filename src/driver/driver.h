@@ -128,6 +128,7 @@ void targets_print(void);
 void products_print(const struct options *options); /* of the architectures of -arch, of all without it */
 
 enum exit_code bench_main(const struct options *options);
+enum exit_code tune_main(const struct options *options);
 int info_main(int count, const char *const *arguments);
 int explain_main(int count, const char *const *arguments);
 #endif

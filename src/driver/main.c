@@ -81,7 +81,7 @@ struct subcommand {
     int (*run)(int count, const char *const *arguments); /* NULL: not there yet */
 };
 static const struct subcommand subcommands[] = {
-    {"info", info_main}, {"explain", explain_main}, {"tune", NULL}, {"fmt", NULL}, {"lsp", NULL}};
+    {"info", info_main}, {"explain", explain_main}, {"fmt", NULL}, {"lsp", NULL}};
 
 /* A first argument that names a file is a file, whatever it is called. */
 static const struct subcommand *find_subcommand(const char *word)
@@ -117,12 +117,20 @@ static bool may_test(const struct options *options)
 }
 
 /* What says how to measure would be ignored elsewhere. */
-static bool measures_nothing(const struct options *options)
+static bool measures_rightly(const struct options *options)
 {
-    if (!options->bench_json && !options->bench_against && !options->bench_plot && !options->bench_operations &&
-        !options->bench_warm && options->bench_seconds == 0)
+    bool benches = options->bench_json || options->bench_against || options->bench_plot || options->bench_operations,
+         measures = options->bench_warm || options->bench_seconds > 0,
+         tunes = options->tune_budget > 0 || options->tune_parts || options->tune_merge || options->tune_traces.count ||
+                 options->tune_seed;
+    if (benches && !options->run_bench)
+        driver_error(options, "--json, --against, --plot and --operations belong to 'tilecc bench'");
+    else if (measures && !options->run_bench && !options->run_tune)
+        driver_error(options, "--warm and --seconds belong to 'tilecc bench' and 'tilecc tune'");
+    else if (tunes && !options->run_tune)
+        driver_error(options, "--budget, --trace, --part, --merge and --seed belong to 'tilecc tune'");
+    else
         return true;
-    driver_error(options, "--json, --against, --plot, --operations, --warm and --seconds belong to 'tilecc bench'");
     return false;
 }
 
@@ -131,7 +139,7 @@ static bool is_ready(const struct options *options)
     regex_t pattern;
     if (options->run_tests && !may_test(options))
         return false;
-    if (!options->run_bench && !measures_nothing(options))
+    if (!measures_rightly(options))
         return false;
     if (options->remark_pattern) {
         if (regcomp(&pattern, options->remark_pattern, REG_EXTENDED | REG_NOSUB) != 0) {
@@ -191,6 +199,8 @@ static int run(const struct options *options)
     }
     if (options->run_bench)
         return (int)bench_main(options);
+    if (options->run_tune)
+        return (int)tune_main(options);
     if (!options->files.count) {
         driver_error(options, "no input; give a .tile file, or see tilecc --help");
         return EXIT_USAGE;
@@ -222,11 +232,13 @@ int main(int argc, char **argv)
     if (subcommand)
         return finish(NULL, subcommand->run(argc - 2, (const char *const *)argv + 2));
     struct arena *arena = arena_create();
-    /* `tilecc test` and `tilecc bench` take a compilation's options and files, as --interpret does */
+    /* `tilecc test`, `tilecc bench` and `tilecc tune` take a compilation's options and files, as --interpret does */
     bool is_file = access(argv[1], F_OK) == 0;
     bool tests = !is_file && strcmp(argv[1], "test") == 0, benches = !is_file && strcmp(argv[1], "bench") == 0;
-    int words = 1 + (tests || benches);
-    struct options options = {.arena = arena, .run_tests = tests, .interpret = tests, .run_bench = benches};
+    bool tunes = !is_file && strcmp(argv[1], "tune") == 0;
+    int words = 1 + (tests || benches || tunes);
+    struct options options = {
+        .arena = arena, .run_tests = tests, .interpret = tests, .run_bench = benches, .run_tune = tunes};
     enum exit_code code;
     int result = options_parse(&options, argc - words, (const char *const *)argv + words, &code) ? run(&options)
                                                                                                  : (int)code;

@@ -38,13 +38,13 @@ bool emit_is_called(enum emit_kind kind)
     return kind != EMIT_TIR && kind != EMIT_PTX && kind != EMIT_LLVM && kind != EMIT_CUBIN;
 }
 
-static bool parse_seconds(struct options *options, const char *value)
+static bool parse_seconds(struct options *options, const char *option, const char *value, int most, double *seconds)
 {
     char *end;
-    options->bench_seconds = strtod(value, &end);
-    if (end != value && !*end && options->bench_seconds > 0 && options->bench_seconds <= 3600)
+    *seconds = strtod(value, &end);
+    if (end != value && !*end && *seconds > 0 && *seconds <= most)
         return true;
-    driver_error(options, "--seconds: '%s' is no number over 0 and up to 3600", value);
+    driver_error(options, "%s: '%s' is no number over 0 and up to %d", option, value, most);
     return false;
 }
 
@@ -430,6 +430,19 @@ static bool parse_shared_header(struct options *options, const char *name)
     return good;
 }
 
+static bool parse_part(struct options *options, const char *text)
+{
+    char *end;
+    long part = strtol(text, &end, 10), parts = *end == '/' ? strtol(end + 1, &end, 10) : 0;
+    if (text[0] >= '0' && text[0] <= '9' && !*end && part >= 1 && part <= parts && parts <= 65536) {
+        options->tune_part = (int)part;
+        options->tune_parts = (int)parts;
+        return true;
+    }
+    driver_error(options, "--part: '%s' is no share such as 1/8, 2/8 or 8/8", text);
+    return false;
+}
+
 static bool apply(struct options *o, enum option_id id, const char *value)
 {
     switch (id) {
@@ -510,12 +523,17 @@ static bool apply(struct options *o, enum option_id id, const char *value)
     case OPTION_ERROR_LIMIT: return parse_int(o, "-ferror-limit", value, 0, &o->error_limit);
     case OPTION_TOOL_TIMEOUT: return parse_int(o, "--tool-timeout", value, 1, &o->tool_seconds);
     case OPTION_NO_CACHE: o->no_cache = true; return true;
-    case OPTION_BENCH_SECONDS: return parse_seconds(o, value);
+    case OPTION_BENCH_SECONDS: return parse_seconds(o, "--seconds", value, 3600, &o->bench_seconds);
     case OPTION_BENCH_WARM: o->bench_warm = true; return true;
     case OPTION_BENCH_OPERATIONS: o->bench_operations = value; return true;
     case OPTION_BENCH_JSON: o->bench_json = value; return true;
     case OPTION_BENCH_AGAINST: o->bench_against = value; return true;
     case OPTION_BENCH_PLOT: o->bench_plot = value; return true;
+    case OPTION_TUNE_BUDGET: return parse_seconds(o, "--budget", value, 10000000, &o->tune_budget);
+    case OPTION_TUNE_TRACE: vector_push(o->arena, &o->tune_traces, value); return true;
+    case OPTION_TUNE_PART: return parse_part(o, value);
+    case OPTION_TUNE_MERGE: o->tune_merge = true; return true;
+    case OPTION_TUNE_SEED: return parse_count(o, "--seed", value, INT64_MAX, &o->tune_seed);
     case OPTION_JOBS: return !*value || parse_int(o, "-j", value, 1, &o->jobs);
     case OPTION_VERSION: o->print_version = true; return true;
     case OPTION_HELP: o->print_help = true; return true;
@@ -559,7 +577,7 @@ static bool writes_header(const struct options *options)
 /* Rules between options, whatever their order. */
 static bool fits_together(const struct options *options)
 {
-    int sources = options->run_bench ? 1 : options->files.count; /* the others are its calls */
+    int sources = options->run_bench || options->run_tune ? 1 : options->files.count; /* the others are its calls */
     if (options->ptx_targets.count && (options->emit == EMIT_CUBIN || options->emit == EMIT_FATBIN)) {
         const char *name = target_rows[options->ptx_targets.data[0]].name + 3;
         driver_error(

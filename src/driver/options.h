@@ -102,6 +102,12 @@ struct options {
     double bench_seconds;
     const char *bench_operations, *bench_json, *bench_against, *bench_plot; /* or NULL */
     struct bench *bench; /* of a compilation that `tilecc bench` asks for, or NULL */
+    bool run_tune, tune_merge;
+    double tune_budget;        /* seconds; 0: not given */
+    int tune_part, tune_parts; /* 1/8; 0: not given */
+    int64_t tune_seed;
+    VECTOR(const char *) tune_traces;
+    struct tune *tune; /* of a compilation that `tilecc tune` asks for, or NULL */
     int tool_seconds;
 };
 

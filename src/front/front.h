@@ -16,6 +16,16 @@ struct front_define {
     const char *name;
     const char *value;
 }; /* -D NAME=VALUE: fixes a tune or const name, or a file-scope const */
+/* The space of schedules that `tune` spans for an instance, for `tilecc tune`.  The first value of a name is its
+ * default. */
+struct front_space {
+    int name_count, count;
+    const char **names;
+    int *value_counts;          /* one a name */
+    const char ***values;       /* as --spec takes them; NULL: the compiler chooses */
+    const unsigned char *taken; /* [count][name_count]: numbers of values; the first schedule is the default */
+    bool more;                  /* there are more than it looked at */
+};
 struct front;
 struct front_options {
     struct arena *arena;
@@ -47,6 +57,7 @@ struct front_options {
     bool check_asserts, check_assumes; /* at run time; asserts else vanish, assumes are believed */
     bool syntax_only;                  /* check declarations and one instance each; keep no IR */
     struct front **library;            /* where front_math_function keeps what it has read; NULL: it reads each time */
+    struct front_space *space;         /* receives that of the first instance; NULL: not asked for */
     struct front **read;               /* where front_compile leaves what it has read; NULL: nowhere */
 };
 /* NULL when there were errors (all reported).  `source` and what it imports stay alive with the arena.

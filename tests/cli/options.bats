@@ -68,6 +68,11 @@ BENCH_OPERATIONS|--operations=N|tilecc bench -arch=cpu --seconds=1e-9 OPT k.tile
 BENCH_JSON|--json=j.txt|tilecc bench -arch=cpu --seconds=1e-9 OPT k.tile 'k_axpy(2, [9])' >/dev/null; ls
 BENCH_AGAINST|--against=nothing|tilecc bench -arch=cpu --seconds=1e-9 OPT k.tile 'k_axpy(2, [9])' | wc -l
 BENCH_PLOT|--plot=p.svg|tilecc bench -arch=cpu --seconds=1e-9 OPT k.tile 'k_axpy(2, [9])' >/dev/null; ls
+TUNE_BUDGET|--budget=5|tilecc -arch=cpu OPT k.tile; ls
+TUNE_TRACE|--trace=t|echo '3 k_axpy(2,[9])' >t; tilecc tune -arch=cpu --seconds=1e-9 OPT k.tile >/dev/null 2>&1; ls
+TUNE_PART|--part=1/2|tilecc tune -arch=cpu --seconds=1e-9 OPT k.tile 'k_axpy(2, [9])' >/dev/null 2>&1; grep -c values k.tuning.log
+TUNE_MERGE|--merge|tilecc tune -arch=cpu OPT k.tile 'k_axpy(2, [9])' >/dev/null 2>&1; ls
+TUNE_SEED|--seed=2|tilecc -arch=cpu OPT k.tile; ls
 FORMAT|-fdiagnostics-format=json|echo bad >b.tile; tilecc OPT b.tile
 ERROR_LIMIT|-ferror-limit=1|sed 's/x\[/z[/; s/a \*/q */' k.tile >b.tile; tilecc -fsyntax-only OPT b.tile
 JOBS|-j3|MAKEFLAGS= tilecc -v -arch=sm_80 --dryrun OPT k.tile

@@ -20,7 +20,7 @@ load helper
 }
 
 @test "what is planned says that it is not there yet" {
-    for word in tune fmt lsp; do
+    for word in fmt lsp; do
         expect 2 tilecc $word
         contains "not there yet"
     done

@@ -179,7 +179,7 @@ static bool bind(struct bench *bench, struct compilation *compilation, struct be
     struct asked_call *asked = ARENA_NEW(bench->arena, struct asked_call);
     int64_t elements = 0;
     asked->compilation = compilation;
-    asked->option = "bench";
+    asked->option = bench->command;
     asked->at = call->text;
     asked->most_elements = (int64_t)1 << 40;
     if (!asked_read(asked))
@@ -196,7 +196,7 @@ static bool bind(struct bench *bench, struct compilation *compilation, struct be
     call->rate = rate_of(bench, asked->entry);
     for (int i = 0; i < asked->entry->parameters.count; i++)
         elements += asked->holds[i] ? asked_elements(asked, i) : 0;
-    call->checked = elements <= BENCH_CHECKED_ELEMENTS;
+    call->check = elements <= BENCH_CHECKED_ELEMENTS ? BENCH_AGAINST_INTERPRETER : BENCH_UNCHECKED;
     return true;
 }
 
@@ -219,11 +219,18 @@ static void keep_called(const struct bench *bench, struct kernel_module *module)
     module->entries.count = kept;
 }
 
-bool bench_bind(struct bench *bench, struct compilation *compilation)
+bool bench_bind_calls(struct bench *bench, struct compilation *compilation)
 {
     for (int i = 0; i < bench->call_count; i++)
         if (!bind(bench, compilation, &bench->calls[i]))
             return false;
+    return true;
+}
+
+bool bench_bind(struct bench *bench, struct compilation *compilation)
+{
+    if (!bench_bind_calls(bench, compilation))
+        return false;
     keep_called(bench, compilation->module);
     return bench_prepare_checks(bench);
 }

@@ -8,7 +8,9 @@
  *   sample NANOSECONDS                     one launch each
  *   running MHZ WATTS                      clock and power while it ran, where the driver tells them
  *
- * Calls that are to be checked run once before, on the bytes of FOLDER/I.K.in, and write FOLDER/I.K.out, of memory K.
+ * Calls that are to be checked run once before, on the bytes of FOLDER/I.K.in, or on what the program fills memory with,
+ * and write FOLDER/I.K.out, of memory K; with FOLDER "-" none does.  What is large and of the program's own inputs is
+ * written in two files, I.K.out and I.K.out-end: its first and its last 4 MiB.
  * On a GPU a sample is the time between two events of the driver on a stream; in front of the first, memory as large as
  * twice the L2 cache is overwritten, so that nothing of the last launch is in it (`warm`: not).
  *
@@ -23,6 +25,8 @@
 #include <time.h>
 #include <unistd.h>
 
+/* Whether a call runs once before, and on which inputs. */
+enum measure_check { MEASURE_UNCHECKED, MEASURE_GIVEN, MEASURE_OWN };
 enum measure_fill {
     MEASURE_NOTHING,
     MEASURE_BOOL,
@@ -42,7 +46,7 @@ struct measure_memory {
 struct measure_call {
     int (*run)(struct CUstream_st *stream, void *const *memory);
     int (*query)(struct CUstream_st *stream, void *const *memory, struct tile_kernel_info *info);
-    int memory_count, checked;
+    int memory_count, check; /* enum measure_check */
     const struct measure_memory *memory;
 };
 struct measure_options {
@@ -284,18 +288,38 @@ static void measure_file(const struct measure_options *options, int call, int k,
     free(bytes);
 }
 
+/* What the program itself gives: the same bytes each time, and 0 where the kernel is to write. */
+static void measure_fill_own(const struct measure_options *options, const struct measure_memory *m, void *memory)
+{
+    static unsigned char nothing[MEASURE_BLOCK];
+    if (m->given)
+        measure_fill_memory(options, m, memory);
+    for (size_t at = 0; !m->given && at < m->bytes; at += MEASURE_BLOCK)
+        measure_write(options, (char *)memory + at, nothing,
+                      m->bytes - at < MEASURE_BLOCK ? m->bytes - at : MEASURE_BLOCK);
+}
+
 static int measure_check(const struct measure_options *options, const struct measure_call *call, int number,
                          struct CUstream_st *stream, void *const *memory)
 {
     for (int k = 0; k < call->memory_count; k++)
-        if (call->memory[k].given)
+        if (call->check == MEASURE_OWN)
+            measure_fill_own(options, &call->memory[k], memory[k]);
+        else if (call->memory[k].given)
             measure_file(options, number, k, "in", memory[k], &call->memory[k]);
     int status = call->run(stream, memory);
     if (status || (options->on_gpu && measure_gpu.synchronize(stream)))
         return status ? status : -1;
-    for (int k = 0; k < call->memory_count; k++)
-        if (call->memory[k].wanted)
-            measure_file(options, number, k, "out", memory[k], &call->memory[k]);
+    for (int k = 0; k < call->memory_count; k++) {
+        struct measure_memory part = call->memory[k];
+        int ends = call->check == MEASURE_OWN && part.bytes > 2 * (size_t)MEASURE_BLOCK;
+        part.bytes = ends ? MEASURE_BLOCK : part.bytes;
+        if (part.wanted)
+            measure_file(options, number, k, "out", memory[k], &part);
+        if (part.wanted && ends)
+            measure_file(options, number, k, "out-end", (char *)memory[k] + call->memory[k].bytes - MEASURE_BLOCK,
+                         &part);
+    }
     return 0;
 }
 
@@ -426,7 +450,8 @@ static int measure_with(const struct measure_options *options, const struct meas
 {
     struct CUstream_st *stream = options->on_gpu ? measure_gpu.stream : TILE_CPU;
     struct tile_kernel_info info = {0};
-    int status = call->checked ? measure_check(options, call, number, stream, memory) : 0;
+    int checks = call->check != MEASURE_UNCHECKED && strcmp(options->folder, "-") != 0;
+    int status = checks ? measure_check(options, call, number, stream, memory) : 0;
     for (int k = 0; k < call->memory_count && !status; k++)
         measure_fill_memory(options, &call->memory[k], memory[k]);
     status = status ? status : call->query(stream, memory, &info);
@@ -454,11 +479,11 @@ static void measure_one(const struct measure_options *options, const struct meas
     fflush(measure_out);
 }
 
-/* arguments: gpu or cpu, cold or warm, seconds of each call, the folder of checks */
+/* arguments: gpu or cpu, cold or warm, seconds of each call, the folder of checks, and `alone`: no copy is measured */
 static int measure_main(const struct measure_call *calls, int count, int argument_count, char **arguments)
 {
-    if (argument_count != 5) {
-        fprintf(stderr, "usage: %s gpu|cpu cold|warm SECONDS FOLDER\n", arguments[0]);
+    if (argument_count != 5 && argument_count != 6) {
+        fprintf(stderr, "usage: %s gpu|cpu cold|warm SECONDS FOLDER|- [alone]\n", arguments[0]);
         return 2;
     }
     struct measure_options options = {strcmp(arguments[1], "gpu") == 0, strcmp(arguments[2], "warm") == 0,
@@ -468,7 +493,8 @@ static int measure_main(const struct measure_call *calls, int count, int argumen
         measure_open_gpu();
     else
         measure_open_cpu();
-    measure_copy(&options);
+    if (argument_count == 5)
+        measure_copy(&options);
     for (int i = 0; i < count; i++)
         measure_one(&options, &calls[i], i);
     return 0;

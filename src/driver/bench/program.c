@@ -168,7 +168,7 @@ void bench_put_program(struct buffer *out, const struct bench *bench)
         put_function(out, &bench->calls[i], i, memory, false);
         put_function(out, &bench->calls[i], i, memory, true);
         put_memories(out, &bench->calls[i], i);
-        buffer_printf(&list, "    {call_%d, query_%d, %d, %d, memories_%d},\n", i, i, count, bench->calls[i].checked,
+        buffer_printf(&list, "    {call_%d, query_%d, %d, %d, memories_%d},\n", i, i, count, (int)bench->calls[i].check,
                       i);
     }
     buffer_printf(

@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/child.h"
-
 static const char *word_behind(const char *line, const char *word)
 {
     size_t length = strlen(word);
@@ -24,27 +22,36 @@ static const char *last_reason(struct arena *arena, const char *text)
     return reason ? reason : line;
 }
 
-static bool run_words(const struct bench *bench, const char *const *words, int seconds, bool keeps, const char *what,
-                      struct child_result *result)
+const char *bench_start(const struct bench *bench, const char *const *words, int seconds, bool keeps_environment,
+                        struct child_result *result)
 {
-    struct child_limits limits = {
-        .seconds = seconds, .output_bytes = 64 << 20, .path = secure_getenv("PATH"), .keeps_environment = keeps};
+    struct child_limits limits = {.seconds = seconds,
+                                  .output_bytes = 64 << 20,
+                                  .path = secure_getenv("PATH"),
+                                  .keeps_environment = keeps_environment};
     if (bench->options->verbose) {
         for (int i = 0; words[i]; i++)
             fprintf(stderr, "%s%s", i ? " " : "", words[i]);
         fputc('\n', stderr);
     }
     if (child_run(words, bench->folder, NULL, 0, limits, result))
-        return true;
-    if (result->errors.size) /* its own lines */
+        return NULL;
+    return result->not_started   ? "it cannot be run"
+           : result->timed_out   ? "it took too long"
+           : result->signal      ? "it crashed"
+           : result->output.size ? last_reason(bench->arena, result->output.data)
+                                 : "it failed";
+}
+
+static bool run_words(const struct bench *bench, const char *const *words, int seconds, bool keeps, const char *what,
+                      struct child_result *result)
+{
+    const char *reason = bench_start(bench, words, seconds, keeps, result);
+    if (reason && result->errors.size) /* its own lines */
         fwrite(result->errors.data, 1, result->errors.size, stderr);
-    driver_error(bench->options, "%s %s: %s", words[0], what,
-                 result->not_started   ? "it cannot be run"
-                 : result->timed_out   ? "it took too long"
-                 : result->signal      ? "it crashed"
-                 : result->output.size ? last_reason(bench->arena, result->output.data)
-                                       : "it failed");
-    return false;
+    if (reason)
+        driver_error(bench->options, "%s %s: %s", words[0], what, reason);
+    return !reason;
 }
 
 static void read_line(struct bench *bench, struct bench_call **call, const char *line)
@@ -77,7 +84,7 @@ static void read_line(struct bench *bench, struct bench_call **call, const char 
         (*call)->samples[(*call)->sample_count++] = strtod(rest, NULL);
 }
 
-static void read_output(struct bench *bench, const char *text)
+void bench_read_output(struct bench *bench, const char *text)
 {
     struct bench_call *call = NULL;
     while (*text) {
@@ -110,7 +117,7 @@ enum exit_code bench_run(struct bench *bench)
         NULL};
     good = run_words(bench, run, 3600 + (int)(each * bench->call_count), true, "failed", &result);
     if (good)
-        read_output(bench, result.output.data ? result.output.data : "");
+        bench_read_output(bench, result.output.data ? result.output.data : "");
     buffer_free(&result.output);
     buffer_free(&result.errors);
     return good ? EXIT_OK : EXIT_TOOL;

@@ -3,8 +3,7 @@
 
 #include <string.h>
 
-/* Four digits with a unit: 61.23 us */
-static void put_time(struct buffer *out, double nanoseconds)
+void bench_put_time(struct buffer *out, double nanoseconds)
 {
     static const char *const units[] = {"ns", "us", "ms", "s "};
     int unit = 0;
@@ -32,7 +31,7 @@ static void put_call(struct buffer *out, const struct bench *bench, const struct
         return;
     }
     double median = bench_median(call), bound = bench_bound(bench, call);
-    put_time(out, median);
+    bench_put_time(out, median);
     buffer_printf(out, "  %+5.1f %+5.1f %%  %8.1f", (bench_quantile(call, 0.1) / median - 1) * 100,
                   (bench_quantile(call, 0.9) / median - 1) * 100, call->bytes / median);
     if (counted)

@@ -153,6 +153,10 @@ static void plan_variants(struct work *work, struct entry_plan *plan, struct val
     entry_bind_rows(&e, plan, keys);
     if (!knobs_choose(&e, work->kernel->declaration, &work->kernel->tuning, name, plan->spec, &standard))
         return;
+    struct front_space *space = front->options->space;
+    if (space && !space->count &&
+        !knobs_span(&e, work->kernel->declaration, &work->kernel->tuning, name, standard.tuned, space))
+        return;
     scope_pop(&e);
     entry_host_scope(&e, plan, keys, standard.tuned);
     struct facts *facts;

@@ -90,6 +90,15 @@ bool knobs_replace(struct elaborator *e, const struct ast_declaration *kernel, c
 void knobs_list(struct elaborator *e, const struct ast_declaration *kernel, const struct tuning *tuning,
                 const char *target, const struct spec *spec, const struct schedule *standard, int most,
                 struct schedules *all);
+/* What knobs_choose stands on.  The sets, and the values of a choice that asks for nothing; its values bound in the
+ * current scope; 1: all conditions, or `only` that one, hold, 0: one does not, -1: reported. */
+bool knobs_read_sets(struct elaborator *e, const struct ast_declaration *kernel, const struct tuning *tuning,
+                     struct domain *sets, struct value *values, uint64_t *among);
+void knobs_bind(struct elaborator *e, const struct tuning *tuning, const struct value *values);
+int knobs_hold(struct elaborator *e, const struct ast_declaration *kernel, const struct ast_item *only);
+/* Behind it: every choice that meets the conditions, `defaults` first.  False: reported. */
+bool knobs_span(struct elaborator *e, const struct ast_declaration *kernel, const struct tuning *tuning,
+                const char *target, const struct value *defaults, struct front_space *space);
 
 void kernel_compile(struct front *front, struct global *kernel, struct spec *specs, struct tuned_kernel *tuned);
 

@@ -243,8 +243,8 @@ static struct value choose_member(const char *name, const struct domain *set, ui
 
 /* Sets of all knobs.  A knob that the compiler knows, bare or with a set but no default, leaves the choice to it: 0,
  * with the set in `among`. */
-static bool read_sets(struct elaborator *e, const struct ast_declaration *kernel, const struct tuning *tuning,
-                      struct domain *sets, struct value *values, uint64_t *among)
+bool knobs_read_sets(struct elaborator *e, const struct ast_declaration *kernel, const struct tuning *tuning,
+                     struct domain *sets, struct value *values, uint64_t *among)
 {
     for (int i = 0; i < tuning->count; i++) {
         const struct ast_item *item = tuning->data[i].item;
@@ -353,7 +353,7 @@ static void read_on(struct elaborator *e, const struct ast_declaration *kernel, 
     }
 }
 
-static void bind_values(struct elaborator *e, const struct tuning *tuning, const struct value *values)
+void knobs_bind(struct elaborator *e, const struct tuning *tuning, const struct value *values)
 {
     for (int i = 0; i < tuning->count; i++) {
         struct binding *binding = scope_find(e, tuning->data[i].name);
@@ -366,7 +366,7 @@ static void bind_values(struct elaborator *e, const struct tuning *tuning, const
 }
 
 /* 1: all conditions, or `only` that one, hold, 0: one does not, -1: reported. */
-static int conditions_hold(struct elaborator *e, const struct ast_declaration *kernel, const struct ast_item *only)
+int knobs_hold(struct elaborator *e, const struct ast_declaration *kernel, const struct ast_item *only)
 {
     for (int c = 0; c < kernel->clauses.count; c++) {
         const struct ast_clause *clause = kernel->clauses.data[c];
@@ -398,8 +398,8 @@ static int search(struct elaborator *e, const struct ast_declaration *kernel, co
         if (!fixed[i] && sets[i].count)
             values[i] = sets[i].data[0];
     for (int tries = 0; tries < MOST_TRIES; tries++) {
-        bind_values(e, tuning, values);
-        int hold = conditions_hold(e, kernel, only);
+        knobs_bind(e, tuning, values);
+        int hold = knobs_hold(e, kernel, only);
         if (hold != 0)
             return hold;
         int i = tuning->count - 1;
@@ -534,7 +534,7 @@ static bool read_given(struct elaborator *e, const struct ast_declaration *kerne
 {
     struct value *values = schedule->tuned = ARENA_ARRAY(e->arena, struct value, tuning->count);
     schedule->among = ARENA_ARRAY(e->arena, uint64_t, tuning->count);
-    if (!read_sets(e, kernel, tuning, sets, values, schedule->among))
+    if (!knobs_read_sets(e, kernel, tuning, sets, values, schedule->among))
         return false;
     int errors = e->errors;
     for (int exact = 0; exact < 2; exact++) /* `on(sm_90a, …)` after `on(sm_90, …)` */
@@ -564,8 +564,8 @@ bool knobs_choose(struct elaborator *e, const struct ast_declaration *kernel, co
     bool *fixed = ARENA_ARRAY(e->arena, bool, tuning->count);
     if (!read_given(e, kernel, tuning, target, spec, sets, fixed, schedule))
         return false;
-    bind_values(e, tuning, schedule->tuned);
-    int hold = conditions_hold(e, kernel, NULL);
+    knobs_bind(e, tuning, schedule->tuned);
+    int hold = knobs_hold(e, kernel, NULL);
     if (hold == 0)
         hold = search_in_turn(e, kernel, tuning, sets, spec, fixed, schedule->tuned);
     if (hold == 0)
@@ -603,7 +603,7 @@ static const struct ast_item *find_broken(struct elaborator *e, const struct ast
     for (int c = 0; c < kernel->clauses.count; c++)
         for (int i = 0; i < kernel->clauses.data[c]->items.count; i++) {
             const struct ast_item *item = kernel->clauses.data[c]->items.data[i];
-            if (is_condition(kernel->clauses.data[c], item) && conditions_hold(e, kernel, item) == 0)
+            if (is_condition(kernel->clauses.data[c], item) && knobs_hold(e, kernel, item) == 0)
                 return item;
         }
     return NULL;
@@ -622,7 +622,7 @@ bool knobs_replace(struct elaborator *e, const struct ast_declaration *kernel, c
     struct value *defaults = ARENA_ARRAY(e->arena, struct value, tuning->count), asked;
     uint64_t *among = ARENA_ARRAY(e->arena, uint64_t, tuning->count);
     bool *given = ARENA_ARRAY(e->arena, bool, tuning->count), any_asked = false;
-    if (!read_sets(e, kernel, tuning, sets, defaults, among))
+    if (!knobs_read_sets(e, kernel, tuning, sets, defaults, among))
         return false;
     for (int i = 0; i < line->values.items.count; i++) {
         const struct spec_item *item = &line->values.items.data[i];
@@ -648,8 +648,8 @@ bool knobs_replace(struct elaborator *e, const struct ast_declaration *kernel, c
             return false;
         }
     }
-    bind_values(e, tuning, schedule->tuned);
-    int hold = conditions_hold(e, kernel, NULL);
+    knobs_bind(e, tuning, schedule->tuned);
+    int hold = knobs_hold(e, kernel, NULL);
     if (hold != 0)
         return hold == 1;
     const struct ast_item *broken = find_broken(e, kernel);
@@ -709,8 +709,8 @@ void knobs_list(struct elaborator *e, const struct ast_declaration *kernel, cons
         for (int i = 0; i < tuning->count; i++)
             if (!fixed[i] && is_open(&tuning->data[i], &sets[i]))
                 one.tuned[i] = member_of(&tuning->data[i], &sets[i], at[i], standard->tuned[i]);
-        bind_values(e, tuning, one.tuned);
-        if (!is_same_schedule(tuning, one.tuned, standard->tuned) && conditions_hold(e, kernel, NULL) == 1)
+        knobs_bind(e, tuning, one.tuned);
+        if (!is_same_schedule(tuning, one.tuned, standard->tuned) && knobs_hold(e, kernel, NULL) == 1)
             vector_push(e->arena, all, one);
         for (; next >= 0; next--) {
             if (fixed[next] || !is_open(&tuning->data[next], &sets[next]))

@@ -1,0 +1,413 @@
+/* The command `tilecc tune`: schedules of kernels measured over calls of the user's, and a file written that takes the
+ * better ones by --tuning (tune/).  What is measured goes to a log at once, so that the same command goes on where it was
+ * interrupted. */
+#include "driver/tune/tune.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/folder.h"
+
+enum { USUAL_BUDGET = 600, USUAL_SCHEDULES = 4, MOST_FINALISTS = 16 };
+static const double usual_seconds = 0.1, search_part = 0.25; /* of a call; of them for a first look */
+
+double tune_clock(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+static double seconds_of(const struct tune *tune)
+{
+    return tune->options->bench_seconds > 0 ? tune->options->bench_seconds : usual_seconds;
+}
+
+static int most_schedules(const struct options *options)
+{
+    return options->schedules ? options->schedules : USUAL_SCHEDULES;
+}
+
+static bool may_tune(const struct options *options)
+{
+    bool good = options->emit == EMIT_OBJECT && !options->syntax_only && !options->interpret && !options->passes &&
+                !options->dependencies && !options->dry_run && !options->cxx_namespace && !options->shared_header &&
+                !options->specs.count && !options->tunings.count && !options->save_temps;
+    if (!good)
+        driver_error(options,
+                     "'tilecc tune' makes what it measures: it takes no --spec, --tuning, -S, --emit, -fsyntax-only, "
+                     "--interpret, --passes, -MD, -fc++, --shared-header, --save-temps and --dryrun");
+    else if (options->targets.count > 1)
+        driver_error(options, "'tilecc tune' measures one architecture, the device's");
+    return good && options->targets.count <= 1;
+}
+
+/* ---- candidates ---- */
+
+/* What a candidate and the default took in one round, to the log. */
+static bool log_round(struct tune *tune, const struct tune_unit *unit, int number, int round,
+                      const struct samples *taken, const struct samples *standard)
+{
+    struct tune_result *results = ARENA_ARRAY(tune->arena, struct tune_result, unit->calls.count);
+    for (int i = 0; i < unit->calls.count; i++)
+        results[i] = (struct tune_result){.kernel = unit->kernel,
+                                          .values = unit->values[number],
+                                          .call = tune->log.calls.data[unit->calls.data[i]].text,
+                                          .round = round,
+                                          .taken = taken[i],
+                                          .standard = standard[i]};
+    return tune_log_results(tune, unit->calls.count, results);
+}
+
+static struct samples median_of(struct arena *arena, const struct samples *samples)
+{
+    struct bench_call call = {.samples = samples->data, .sample_count = samples->count};
+    struct samples one = {1, ARENA_ARRAY(arena, double, 1)};
+    one.data[0] = bench_median(&call);
+    return one;
+}
+
+static struct samples *medians_of(struct tune *tune, const struct tune_unit *unit, const struct samples *samples)
+{
+    struct samples *medians = ARENA_ARRAY(tune->arena, struct samples, unit->calls.count);
+    for (int i = 0; i < unit->calls.count; i++)
+        medians[i] = median_of(tune->arena, &samples[i]);
+    return medians;
+}
+
+static bool drop(struct tune *tune, struct tune_unit *unit, int number, const char *reason)
+{
+    search_note(unit, number, NULL);
+    if (tune->options->verbose)
+        fprintf(stderr, "tilecc: %s [%s]: dropped: %s\n", unit->kernel, unit->values[number], reason);
+    return tune_log_dropped(tune, (struct tune_dropped){unit->kernel, unit->values[number], reason});
+}
+
+static void show(struct tune *tune, const struct tune_unit *unit, int number)
+{
+    progress_show(tune->progress, arena_printf(tune->arena, "%s [%s], %.0f s left", unit->kernel, unit->values[number],
+                                               fmax(0, tune->end - tune_clock())));
+}
+
+/* The default's program, whose run tells the device and the facts; false: said. */
+static bool make_ready(struct tune *tune, struct tune_unit *unit, enum exit_code *code)
+{
+    struct samples *samples = ARENA_ARRAY(tune->arena, struct samples, unit->calls.count);
+    if (unit->ready)
+        return true;
+    if (!build_begin(tune, unit, code))
+        return false;
+    const char *reason = build_run(tune, unit, 0, 1e-9, true, samples), *device = unit->bench.device;
+    if (reason || !device) {
+        driver_error(tune->options, "tune: the default schedule of %s cannot be measured: %s", unit->kernel,
+                     reason ? reason : "no device is told");
+        return *code = EXIT_TOOL, false;
+    }
+    if (tune->log.device && strcmp(tune->log.device, device) != 0) {
+        driver_error(tune->options, "'%s' was measured on %s, and this is %s; remove it, or write elsewhere (-o)",
+                     tune->log_path, tune->log.device, device);
+        return *code = EXIT_USAGE, false;
+    }
+    tune->log.device = device;
+    tune->log.driver = unit->bench.driver;
+    bool good = tune_log_calls(tune, unit);
+    *code = good ? *code : EXIT_FILE;
+    return good;
+}
+
+/* A first look at so many candidates.  False: said. */
+static bool try_batch(struct tune *tune, struct tune_unit *unit, int count, const int *numbers, enum exit_code *code)
+{
+    const char *reasons[TUNE_BATCH];
+    struct samples *standard = ARENA_ARRAY(tune->arena, struct samples, unit->calls.count),
+                   *taken = ARENA_ARRAY(tune->arena, struct samples, unit->calls.count);
+    float *scores = ARENA_ARRAY(tune->arena, float, unit->calls.count);
+    double seconds = seconds_of(tune) * search_part;
+    bool good = true;
+    build_make(tune, unit, count, numbers, reasons);
+    const char *failed = build_run(tune, unit, 0, seconds, false, standard);
+    if (failed) {
+        driver_error(tune->options, "tune: the default schedule of %s cannot be measured: %s", unit->kernel, failed);
+        return *code = EXIT_TOOL, false;
+    }
+    struct samples *medians = medians_of(tune, unit, standard);
+    for (int i = 0; i < count && good; i++) {
+        show(tune, unit, numbers[i]);
+        const char *reason = reasons[i] ? reasons[i] : build_run(tune, unit, numbers[i], seconds, true, taken);
+        struct samples *own = reason ? NULL : medians_of(tune, unit, taken);
+        for (int k = 0; own && k < unit->calls.count; k++)
+            scores[k] = logf((float)(own[k].data[0] / medians[k].data[0]));
+        if (own)
+            search_note(unit, numbers[i], scores);
+        good = own ? log_round(tune, unit, numbers[i], 0, own, medians) : drop(tune, unit, numbers[i], reason);
+        build_remove(unit, numbers[i]);
+        progress_pass(tune->progress, 1);
+    }
+    *code = good ? *code : EXIT_FILE;
+    return good;
+}
+
+/* ---- rounds beside the default ---- */
+
+static bool has_rounds(const struct tune *tune, const struct tune_unit *unit, int number)
+{
+    for (int i = 0; i < unit->calls.count; i++)
+        for (int round = 1; round <= TUNE_ROUNDS; round++)
+            if (!tune_log_find(&tune->log, unit->kernel, unit->values[number],
+                               tune->log.calls.data[unit->calls.data[i]].text, round))
+                return false;
+    return true;
+}
+
+static bool run_round(struct tune *tune, struct tune_unit *unit, int round, int count, int *numbers)
+{
+    struct samples *standard = ARENA_ARRAY(tune->arena, struct samples, unit->calls.count),
+                   *taken = ARENA_ARRAY(tune->arena, struct samples, unit->calls.count);
+    for (int i = 0; i < count; i++) {
+        int turn = (i + round) % count; /* none is always behind the same */
+        if (numbers[turn] < 0)
+            continue;
+        show(tune, unit, numbers[turn]);
+        const char *reason = build_run(tune, unit, 0, seconds_of(tune), false, standard);
+        reason = reason ? reason : build_run(tune, unit, numbers[turn], seconds_of(tune), false, taken);
+        bool good = reason ? drop(tune, unit, numbers[turn], reason)
+                           : log_round(tune, unit, numbers[turn], round, taken, standard);
+        numbers[turn] = reason ? -1 : numbers[turn];
+        if (!good)
+            return false;
+    }
+    return true;
+}
+
+static bool run_rounds(struct tune *tune, struct tune_unit *unit, enum exit_code *code)
+{
+    int numbers[MOST_FINALISTS], open[MOST_FINALISTS], count = 0;
+    int most = 2 * tune->most;
+    int best = search_best(unit, most < MOST_FINALISTS ? most : MOST_FINALISTS, numbers);
+    const char *reasons[MOST_FINALISTS];
+    for (int i = 0; i < best; i++)
+        if (!has_rounds(tune, unit, numbers[i]))
+            open[count++] = numbers[i];
+    if (!count)
+        return true;
+    if (!make_ready(tune, unit, code))
+        return false;
+    build_make(tune, unit, count, open, reasons);
+    for (int i = 0; i < count; i++)
+        open[i] = reasons[i] ? -1 : open[i];
+    bool good = true;
+    for (int round = 1; round <= TUNE_ROUNDS && good; round++)
+        good = run_round(tune, unit, round, count, open);
+    *code = good ? *code : EXIT_FILE;
+    return good;
+}
+
+/* ---- the order of steps ---- */
+
+/* What the rounds at the end will take. */
+static double reserve(const struct tune *tune)
+{
+    double calls = tune->log.calls.count, sum = 0;
+    for (int i = 0; i < tune->units.count; i++)
+        sum += 2 * TUNE_ROUNDS * 2 * tune->most;
+    double wanted = sum * (0.2 + seconds_of(tune) * calls / tune->units.count);
+    return fmin(wanted, 0.5 * (tune->options->tune_budget > 0 ? tune->options->tune_budget : USUAL_BUDGET));
+}
+
+static bool search_all(struct tune *tune, enum exit_code *code)
+{
+    double end = tune->end - reserve(tune);
+    for (bool any = true; any && tune_clock() < end;) {
+        any = false;
+        for (int i = 0; i < tune->units.count && tune_clock() < end; i++) {
+            struct tune_unit *unit = &tune->units.data[i];
+            int numbers[TUNE_BATCH], count = search_next(tune, unit, TUNE_BATCH, numbers);
+            any = any || count;
+            if (count && (!make_ready(tune, unit, code) || !try_batch(tune, unit, count, numbers, code)))
+                return false;
+        }
+    }
+    return true;
+}
+
+static bool list_spaces(struct tune *tune, enum exit_code *code)
+{
+    for (int i = 0; i < tune->units.count; i++) {
+        struct tune_unit *unit = &tune->units.data[i];
+        struct options options = *tune->options;
+        struct run together = {0};
+        options.specs.count = options.specs.capacity = 1;
+        options.specs.data = ARENA_ARRAY(tune->arena, const char *, 1);
+        options.specs.data[0] = unit->kernel;
+        options.no_warnings = true;
+        tune->asked = unit;
+        *code = compile_file(&options, tune->bench.source, &together);
+        tune->asked = NULL;
+        if (*code != EXIT_OK)
+            return false;
+        if (unit->space.more)
+            fprintf(stderr, "tilecc: %s: `tune` spans more schedules than are looked at, of which there are %d\n",
+                    unit->kernel, unit->space.count);
+    }
+    return true;
+}
+
+static bool write_all(const struct tune *tune)
+{
+    struct tune_heads heads = {0};
+    struct buffer text = {0}, table = {0};
+    choose_all(tune->arena, &tune->log, tune->most, &heads);
+    write_tuning(&text, &tune->log, &heads);
+    bool good = driver_write(tune->options, tune->output, text.data, text.size);
+    write_table(&table, &tune->log, &heads);
+    fwrite(table.data, 1, table.size, stdout);
+    buffer_free(&text);
+    buffer_free(&table);
+    return good;
+}
+
+static bool begin_units(struct tune *tune, enum exit_code *code)
+{
+    int remaining = 0, all = 0;
+    if (!list_spaces(tune, code))
+        return false;
+    *code = EXIT_FILE;
+    if (!tune_log_resume(tune))
+        return false;
+    *code = EXIT_OK;
+    for (int i = 0; i < tune->units.count; i++) {
+        search_begin(tune, &tune->units.data[i]);
+        remaining += tune->units.data[i].remaining;
+        all += tune->units.data[i].space.count - 1;
+    }
+    if (!all) {
+        driver_error(tune->options,
+                     "tune: the instances of these calls have no choice: `tune` lists no values for them");
+        return *code = EXIT_USAGE, false;
+    }
+    if (tune->skipped)
+        fprintf(stderr, "tilecc: the trace has calls of kernels that the source does not have, such as %s\n",
+                tune->skipped);
+    fprintf(stderr, "tilecc: %d calls of %d instance%s, %d schedules beside the defaults, %d of them new\n",
+            tune->log.calls.count, tune->units.count, tune->units.count == 1 ? "" : "s", all, remaining);
+    progress_expect(tune->progress, remaining);
+    return true;
+}
+
+static enum exit_code measure_and_write(struct tune *tune, struct options *options)
+{
+    struct run together = {0};
+    enum exit_code code = compile_file(options, tune->bench.source, &together);
+    if (code != EXIT_OK || !begin_units(tune, &code))
+        return code;
+    bool good = search_all(tune, &code);
+    for (int i = 0; i < tune->units.count && good; i++)
+        good = run_rounds(tune, &tune->units.data[i], &code);
+    progress_clear(tune->progress);
+    if (good && !write_all(tune))
+        code = EXIT_FILE;
+    return code;
+}
+
+/* ---- logs joined ---- */
+
+static bool join(struct tune *tune, const char *path)
+{
+    struct tune_log log, *all = &tune->log;
+    size_t bytes;
+    if (!tune_log_read(tune->arena, path, &log, &bytes) || !log.content) {
+        driver_error(tune->options, errno ? "cannot read '%s': %s" : "'%s' is no log of tilecc tune%s", path,
+                     errno ? strerror(errno) : "");
+        return false;
+    }
+    if (!all->content) {
+        *all = log;
+        return true;
+    }
+    if (strcmp(all->content, log.content) != 0 || strcmp(all->device, log.device) != 0) {
+        driver_error(tune->options, "'%s' is of another %s than the logs before it", path,
+                     strcmp(all->device, log.device) != 0 ? "device" : "source, option or tilecc");
+        return false;
+    }
+    for (int i = 0; i < log.calls.count; i++) {
+        bool known = false;
+        for (int k = 0; k < all->calls.count; k++)
+            known = known || strcmp(all->calls.data[k].text, log.calls.data[i].text) == 0;
+        if (!known)
+            vector_push(tune->arena, &all->calls, log.calls.data[i]);
+    }
+    for (int i = 0; i < log.results.count; i++)
+        vector_push(tune->arena, &all->results, log.results.data[i]);
+    return true;
+}
+
+static enum exit_code merge(struct tune *tune)
+{
+    const struct options *options = tune->options;
+    if (!options->files.count || !options->output) {
+        driver_error(options, "tune --merge needs logs and -o: tilecc tune --merge a.log b.log -o k.tuning");
+        return EXIT_USAGE;
+    }
+    tune->output = options->output;
+    tune->most = most_schedules(options);
+    for (int i = 0; i < options->files.count; i++)
+        if (!join(tune, options->files.data[i]))
+            return EXIT_FILE;
+    return write_all(tune) ? EXIT_OK : EXIT_FILE;
+}
+
+/* What is asked for: the source and the calls of the words and of traces. */
+static bool take_words(struct tune *tune, struct options *options)
+{
+    if (!bench_take_words(&tune->bench, options))
+        return false;
+    for (int i = 0; i < options->tune_traces.count; i++)
+        if (!tune_read_trace(tune, options->tune_traces.data[i]))
+            return false;
+    if (!tune->bench.call_count)
+        driver_error(options, "there is no call to measure");
+    return tune->bench.call_count > 0;
+}
+
+enum exit_code tune_main(const struct options *given)
+{
+    struct options options = *given;
+    struct tune tune = {.options = &options, .arena = options.arena, .log_file = -1};
+    tune.bench = (struct bench){.options = &options, .arena = options.arena, .command = "tune"};
+    if (!may_tune(&options))
+        return EXIT_USAGE;
+    if (options.tune_merge)
+        return merge(&tune);
+    if (!take_words(&tune, &options))
+        return EXIT_USAGE;
+    tune.bench.compiler = tool_find_compiler(&options);
+    if (!tune.bench.compiler) {
+        driver_error(&options, "tune needs a C compiler, and there is none in PATH");
+        return EXIT_ENVIRONMENT;
+    }
+    bench_choose_target(&tune.bench, &options);
+    tune.target = options.targets.data[0];
+    tune.log.source = arena_printf(tune.arena, "%s.tile", compile_stem(&options, tune.bench.source));
+    tune.log.target = target_rows[tune.target].name;
+    tune.output = options.output ? options.output
+                                 : arena_printf(tune.arena, "%s.tuning", compile_stem(&options, tune.bench.source));
+    tune.log_path = arena_printf(tune.arena, "%s.log", tune.output);
+    if (!folder_make(tune.arena, "tilecc-tune", &tune.folder)) {
+        driver_error(&options, "cannot make the folder '%s': %s", tune.folder.path, strerror(errno));
+        return EXIT_FILE;
+    }
+    tune.progress = progress_open(tune.arena);
+    tune.end = tune_clock() + (options.tune_budget > 0 ? options.tune_budget : USUAL_BUDGET);
+    tune.most = most_schedules(&options);
+    options.output = NULL;
+    options.schedules = 1; /* of what is compiled: no model chooses beside it */
+    options.tune = &tune;
+    enum exit_code code = measure_and_write(&tune, &options);
+    folder_remove(&tune.folder);
+    if (tune.log_file >= 0)
+        close(tune.log_file);
+    return code;
+}

@@ -1,0 +1,251 @@
+/* What was measured, as lines of JSON (tune.h):
+ *
+ *   {"tuning": 1, "source": "k.tile", "content": "5f…", "target": "cpu", "device": …, "driver": …}     the first line
+ *   {"call": "k_f([64])", "kernel": "f[B=64]", "facts": "", "names": {"N": 64}, "weight": 1}
+ *   {"kernel": "f[B=64]", "values": "BM=64", "call": "k_f([64])", "round": 1, "ns": […], "default": […]}
+ *   {"kernel": "f[B=64]", "values": "BM=32", "dropped": "it crashed"}
+ *
+ * Lines are written whole, as they come, so that whatever ends the process leaves a log that the next one goes on with;
+ * a line that was cut off is written over. */
+#include "driver/tune/tune.h"
+
+#include <cjson/cJSON.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- reading ---- */
+
+static const char *text_of(struct arena *arena, const cJSON *from, const char *name)
+{
+    const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(from, name));
+    return text ? arena_string(arena, text) : NULL;
+}
+
+static bool read_samples(struct arena *arena, const cJSON *from, const char *name, struct samples *samples)
+{
+    const cJSON *list = cJSON_GetObjectItemCaseSensitive(from, name), *one;
+    int count = cJSON_GetArraySize(list);
+    if (!cJSON_IsArray(list) || !count || count > BENCH_MOST_SAMPLES)
+        return false;
+    samples->data = ARENA_ARRAY(arena, double, count);
+    cJSON_ArrayForEach(one, list)
+    {
+        if (!cJSON_IsNumber(one) || !(one->valuedouble > 0 && one->valuedouble < 1e300))
+            return false;
+        samples->data[samples->count++] = one->valuedouble;
+    }
+    return true;
+}
+
+static bool read_call(struct arena *arena, const cJSON *line, struct tune_log *log)
+{
+    const cJSON *names = cJSON_GetObjectItemCaseSensitive(line, "names"), *one;
+    const cJSON *weight = cJSON_GetObjectItemCaseSensitive(line, "weight");
+    struct tune_call call = {.text = text_of(arena, line, "call"),
+                             .kernel = text_of(arena, line, "kernel"),
+                             .facts = text_of(arena, line, "facts"),
+                             .weight = cJSON_IsNumber(weight) ? weight->valuedouble : 0};
+    int count = cJSON_GetArraySize(names);
+    if (!call.text || !call.kernel || !call.facts || !cJSON_IsObject(names) || !(call.weight > 0))
+        return false;
+    call.names = ARENA_ARRAY(arena, const char *, count);
+    call.extents = ARENA_ARRAY(arena, int64_t, count);
+    cJSON_ArrayForEach(one, names)
+    {
+        if (!cJSON_IsNumber(one))
+            return false;
+        call.names[call.name_count] = arena_string(arena, one->string);
+        call.extents[call.name_count++] = (int64_t)one->valuedouble;
+    }
+    for (int i = 0; i < log->calls.count; i++)
+        if (strcmp(log->calls.data[i].text, call.text) == 0)
+            return true;
+    vector_push(arena, &log->calls, call);
+    return true;
+}
+
+static bool read_result(struct arena *arena, const cJSON *line, struct tune_log *log)
+{
+    const cJSON *round = cJSON_GetObjectItemCaseSensitive(line, "round");
+    struct tune_result result = {.kernel = text_of(arena, line, "kernel"),
+                                 .values = text_of(arena, line, "values"),
+                                 .call = text_of(arena, line, "call"),
+                                 .round = cJSON_IsNumber(round) ? round->valueint : -1};
+    struct tune_dropped dropped = {result.kernel, result.values, text_of(arena, line, "dropped")};
+    if (!result.kernel || !result.values)
+        return false;
+    if (dropped.reason) {
+        vector_push(arena, &log->dropped, dropped);
+        return true;
+    }
+    if (!result.call || result.round < 0 || result.round > TUNE_ROUNDS ||
+        !read_samples(arena, line, "ns", &result.taken) || !read_samples(arena, line, "default", &result.standard))
+        return false;
+    vector_push(arena, &log->results, result);
+    return true;
+}
+
+static bool read_line(struct arena *arena, const char *text, size_t size, struct tune_log *log)
+{
+    cJSON *line = cJSON_ParseWithLength(text, size);
+    const cJSON *version = cJSON_GetObjectItemCaseSensitive(line, "tuning");
+    bool good;
+    if (!log->content) {
+        log->source = text_of(arena, line, "source");
+        log->content = text_of(arena, line, "content");
+        log->target = text_of(arena, line, "target");
+        log->device = text_of(arena, line, "device");
+        log->driver = text_of(arena, line, "driver");
+        good = cJSON_IsNumber(version) && version->valueint == 1 && log->source && log->content && log->target &&
+               log->device;
+    } else
+        good = cJSON_GetObjectItemCaseSensitive(line, "names") ? read_call(arena, line, log)
+                                                               : read_result(arena, line, log);
+    cJSON_Delete(line);
+    return good;
+}
+
+bool tune_log_read(struct arena *arena, const char *path, struct tune_log *log, size_t *bytes)
+{
+    struct buffer text = {0};
+    bool good = file_read(path, 1u << 30, &text);
+    int reason = good ? 0 : errno;
+    *log = (struct tune_log){0};
+    *bytes = 0;
+    for (const char *end; good && (end = memchr(text.data + *bytes, '\n', text.size - *bytes));) {
+        good = read_line(arena, text.data + *bytes, (size_t)(end - text.data) - *bytes, log);
+        *bytes = good ? (size_t)(end - text.data) + 1 : *bytes;
+    }
+    good = good && (log->content || !text.size);
+    buffer_free(&text);
+    errno = reason;
+    return good;
+}
+
+bool tune_log_resume(struct tune *tune)
+{
+    struct tune_log found;
+    size_t bytes = 0;
+    bool there = access(tune->log_path, F_OK) == 0;
+    if (there && !tune_log_read(tune->arena, tune->log_path, &found, &bytes)) {
+        driver_error(tune->options, errno ? "cannot read '%s': %s" : "'%s' is no log of tilecc tune%s", tune->log_path,
+                     errno ? strerror(errno) : "");
+        return false;
+    }
+    bool same = there && found.content && strcmp(found.content, tune->log.content) == 0;
+    tune->log_file = open(tune->log_path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    if (tune->log_file < 0 || ftruncate(tune->log_file, same ? (off_t)bytes : 0) != 0 ||
+        lseek(tune->log_file, 0, SEEK_END) < 0) {
+        driver_error(tune->options, "cannot write '%s': %s", tune->log_path, strerror(errno));
+        return false;
+    }
+    tune->log_begun = same;
+    if (!same)
+        return true;
+    tune->log.device = found.device;
+    tune->log.driver = found.driver;
+    tune->log.results.data = found.results.data;
+    tune->log.results.count = found.results.count;
+    tune->log.results.capacity = found.results.capacity;
+    tune->log.dropped.data = found.dropped.data;
+    tune->log.dropped.count = found.dropped.count;
+    tune->log.dropped.capacity = found.dropped.capacity;
+    return true;
+}
+
+const struct tune_result *tune_log_find(const struct tune_log *log, const char *kernel, const char *values,
+                                        const char *call, int round)
+{
+    for (int i = 0; i < log->results.count; i++) {
+        const struct tune_result *r = &log->results.data[i];
+        if (r->round == round && strcmp(r->call, call) == 0 && strcmp(r->values, values) == 0 &&
+            strcmp(r->kernel, kernel) == 0)
+            return r;
+    }
+    return NULL;
+}
+
+/* ---- writing ---- */
+
+static void put_text(struct buffer *out, const char *name, const char *text)
+{
+    buffer_printf(out, "%s\"%s\": ", out->size && out->data[out->size - 1] != '\n' ? ", " : "{", name);
+    buffer_put_json(out, text);
+}
+
+static void put_samples(struct buffer *out, const char *name, const struct samples *samples)
+{
+    buffer_printf(out, ", \"%s\": [", name);
+    for (int i = 0; i < samples->count; i++)
+        buffer_printf(out, "%s%.1f", i ? ", " : "", samples->data[i]);
+    buffer_putc(out, ']');
+}
+
+static bool write_lines(struct tune *tune, struct buffer *lines)
+{
+    struct buffer all = {0};
+    if (!tune->log_begun) {
+        buffer_puts(&all, "{\"tuning\": 1");
+        put_text(&all, "source", tune->log.source);
+        put_text(&all, "content", tune->log.content);
+        put_text(&all, "target", tune->log.target);
+        put_text(&all, "device", tune->log.device);
+        if (tune->log.driver)
+            put_text(&all, "driver", tune->log.driver);
+        buffer_puts(&all, "}\n");
+    }
+    buffer_append(&all, lines->data, lines->size);
+    bool good = write(tune->log_file, all.data, all.size) == (ssize_t)all.size;
+    if (!good)
+        driver_error(tune->options, "cannot write '%s': %s", tune->log_path, strerror(errno));
+    tune->log_begun = tune->log_begun || good;
+    buffer_free(&all);
+    buffer_free(lines);
+    return good;
+}
+
+bool tune_log_calls(struct tune *tune, const struct tune_unit *unit)
+{
+    struct buffer lines = {0};
+    for (int i = 0; i < unit->calls.count; i++) {
+        const struct tune_call *call = &tune->log.calls.data[unit->calls.data[i]];
+        put_text(&lines, "call", call->text);
+        put_text(&lines, "kernel", call->kernel);
+        put_text(&lines, "facts", call->facts);
+        buffer_puts(&lines, ", \"names\": {");
+        for (int k = 0; k < call->name_count; k++)
+            buffer_printf(&lines, "%s\"%s\": %lld", k ? ", " : "", call->names[k], (long long)call->extents[k]);
+        buffer_printf(&lines, "}, \"weight\": %.10g}\n", call->weight);
+    }
+    return write_lines(tune, &lines);
+}
+
+bool tune_log_results(struct tune *tune, int count, const struct tune_result *results)
+{
+    struct buffer lines = {0};
+    for (int i = 0; i < count; i++) {
+        const struct tune_result *r = &results[i];
+        put_text(&lines, "kernel", r->kernel);
+        put_text(&lines, "values", r->values);
+        put_text(&lines, "call", r->call);
+        buffer_printf(&lines, ", \"round\": %d", r->round);
+        put_samples(&lines, "ns", &r->taken);
+        put_samples(&lines, "default", &r->standard);
+        buffer_puts(&lines, "}\n");
+        vector_push(tune->arena, &tune->log.results, *r);
+    }
+    return write_lines(tune, &lines);
+}
+
+bool tune_log_dropped(struct tune *tune, struct tune_dropped dropped)
+{
+    struct buffer lines = {0};
+    put_text(&lines, "kernel", dropped.kernel);
+    put_text(&lines, "values", dropped.values);
+    put_text(&lines, "dropped", dropped.reason);
+    buffer_puts(&lines, "}\n");
+    vector_push(tune->arena, &tune->log.dropped, dropped);
+    return write_lines(tune, &lines);
+}

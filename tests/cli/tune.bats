@@ -1,0 +1,287 @@
+#!/usr/bin/env bats
+# tilecc tune: schedules measured on the processor, chosen from logs whose numbers are known, and calls traced.
+
+load helper
+
+setup_file() { export TILECC_CACHE=; }
+
+# k.tile, whose default takes one element a program.
+slow_default() { sed -i 's/tune(.*)/tune(B: {1, 4096} = 1)/' k.tile; }
+tune() { expect 0 tilecc tune -arch=cpu --seconds=0.01 "$@"; }
+
+@test "a schedule that is faster beyond the noise is chosen, and the same command again measures nothing" {
+    slow_default
+    tune k.tile 'k_axpy(2, [N])' N=20000,40000
+    contains '2 calls of 1 instance, 1 schedules beside the defaults, 1 of them new'
+    grep -q '^k_axpy(2, \[40000\]) .* [1-9][0-9.]*x .*\[B=4096\]$' <<<"$output" || { echo "$output"; return 1; }
+    contains 'x of the default in the mean of 2 calls'
+    cat k.tuning
+    [ "$(sed -n 2p k.tuning)" = 'tuning 1' ]
+    grep -qx 'axpy cpu' k.tuning
+    grep -q '^    \[B=4096\]  *# [1-9][0-9.]*x of the default over 2 shapes$' k.tuning
+    cp k.tuning first && cp k.tuning.log first.log
+    tune k.tile 'k_axpy(2, [N])' N=20000,40000
+    contains '0 of them new'
+    cmp k.tuning first && cmp k.tuning.log first.log
+    # another source: nothing of the log holds
+    sed -i 's/{1, 4096}/{1, 2048}/' k.tile
+    tune k.tile 'k_axpy(2, [N])' N=20000
+    contains '1 of them new'
+    run grep -c 4096 k.tuning.log
+    [ "$output" = 0 ]
+    ls -d "${TMPDIR:-/tmp}"/tilecc-tune-* 2>/dev/null && return 1
+    true
+}
+
+@test "what gives other results or cannot be made is dropped, and the log says why" {
+    sed -i 's/tune(.*)/tune(B: {64, 1073741824} = 64, C: {1, 2} = 1)/; s/y\[i +: B\];/y[i +: B] + f32(C);/' k.tile
+    tune -w k.tile 'k_axpy(2, [1000])'
+    grep -q '"values": "C=2", "dropped": "k_axpy(2, \[1000\]): .y. differs from what the default gives"' k.tuning.log || { cat k.tuning.log; return 1; }
+    grep -q '"values": "B=1073741824", "dropped": ' k.tuning.log
+    grep -q '^# axpy cpu: over 1 shape none of 0 schedules is better than the default by more than the noise$' k.tuning
+}
+
+@test "a run that was killed goes on from its log" {
+    sed -i 's/tune(.*)/tune(B: {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048} = 1)/' k.tile
+    # some thing of it is in the log, but not all
+    setsid "$TILECC" tune -arch=cpu --seconds=0.01 k.tile 'k_axpy(2, [30000])' >out 2>&1 3>&- &
+    while ! grep -q '"round"' k.tuning.log 2>/dev/null; do
+        kill -0 $! || { cat out; return 1; }
+        sleep 0.02
+    done
+    kill -9 $!
+    wait $! || true
+    kept=$(wc -l <k.tuning.log)
+    head -n "$kept" k.tuning.log >before
+    [ ! -e k.tuning ]
+    printf '{"kernel": "axpy", "val' >>k.tuning.log # a line that was cut off
+    tune k.tile 'k_axpy(2, [30000])'
+    lacks '11 of them new'
+    head -n "$kept" k.tuning.log | cmp - before
+    [ "$(grep -c '"round": 0' k.tuning.log)" = 11 ]
+    run grep -c '"val$' k.tuning.log
+    [ "$output" = 0 ]
+    grep -q '\[B=' k.tuning
+}
+
+@test "shares of the candidates, and their logs joined" {
+    sed -i 's/tune(.*)/tune(B: {1, 2, 4096} = 1)/' k.tile
+    tune k.tile 'k_axpy(2, [30000])' --part=1/2 -o a.tuning
+    contains '1 of them new'
+    tune k.tile 'k_axpy(2, [30000])' --part=2/2 -o b.tuning
+    contains '1 of them new'
+    expect 0 tilecc tune --merge a.tuning.log b.tuning.log -o merged.tuning
+    grep -q '\[B=4096\]' merged.tuning
+    # one run with all that is in both
+    { cat a.tuning.log; grep '"values"' b.tuning.log; } >whole.tuning.log
+    tune k.tile 'k_axpy(2, [30000])' -o whole.tuning
+    contains '0 of them new'
+    cmp merged.tuning whole.tuning
+}
+
+# A log of calls f([M,K]) and schedules: `log <<<'M K NAME:FACTOR ...'` with lines of what each takes of the default's time; its
+# samples spread by two per cent.  `NAME:A/B/C/D/E` says each round.
+log() {
+    awk '
+        function sample(center) { seed = (seed * 1103515245 + 12345) % 2147483648; return center * (0.99 + 0.02 * seed / 2147483648) }
+        function list(center,   text, i) { for (i = 0; i < 20; i++) text = text (i ? ", " : "") sprintf("%.1f", sample(center)); return text }
+        BEGIN { seed = 7; print "{\"tuning\": 1, \"source\": \"f.tile\", \"content\": \"00\", \"target\": \"sm_90a\", \"device\": \"a GPU\", \"driver\": \"13.0\"}" }
+        { call = "f([" $1 "," $2 "])"
+          printf "{\"call\": \"%s\", \"kernel\": \"f<bf16>\", \"facts\": \"aligned\", \"names\": {\"M\": %s, \"K\": %s}, \"weight\": 1}\n", call, $1, $2
+          for (i = 3; i <= NF; i++) {
+              split($i, part, ":"); count = split(part[2], factor, "/")
+              for (round = 0; round <= 5; round++) {
+                  here = factor[count > 1 && round ? round : 1]
+                  printf "{\"kernel\": \"f<bf16>\", \"values\": \"%s\", \"call\": \"%s\", \"round\": %d, \"ns\": [%s], \"default\": [%s]}\n", part[1], call, round, list(1000 * here), list(1000)
+              }
+          } }'
+}
+merge() { expect 0 tilecc tune --merge f.log -o f.tuning "$@"; }
+
+@test "nothing is chosen by less than the noise" {
+    log >f.log <<'END'
+64 64 A=1:1 A=2:0.994 A=3:0.9/0.9/0.9/0.9/1.02 A=4:1.3
+128 64 A=1:1 A=2:0.994 A=3:0.9/0.9/0.9/0.9/1.02 A=4:1.3
+END
+    merge
+    run grep -v '^#' f.tuning
+    [ "$output" = "$(printf 'tuning 1\n')" ] || { cat f.tuning; return 1; }
+    log >f.log <<<'64 64 A=1:1 A=5:0.95'
+    merge
+    grep -qx '    \[A=5\]  *# 1.05x of the default over 1 shape' f.tuning || { cat f.tuning; return 1; }
+}
+
+@test "conditions that a person can read" {
+    log >f.log <<'END'
+16 1024 A=1:0.5 B=1:0.9
+64 4096 A=1:0.5 B=1:0.9
+64 16384 A=1:0.5 B=1:0.9
+256 1024 A=1:1.4 B=1:0.8
+256 4096 A=1:1.4 B=1:0.8
+1024 1024 A=1:1.4 B=1:0.8
+4096 4096 A=1:1.4 B=1:1.2
+8192 4096 A=1:1.4 B=1:1.2
+END
+    merge
+    sed 's/  *#.*//; /^#/d; /^$/d' f.tuning >got
+    printf 'tuning 1\nf<bf16> sm_90a aligned\n    [A=1] when M <= 128\n    [B=1] when M <= 2048\n' | diff - got
+    # two of them at most: one beside the default
+    merge --schedules=2
+    [ "$(grep -c '^    \[' f.tuning)" = 1 ] || { cat f.tuning; return 1; }
+    # products, and two thresholds at once
+    log >f.log <<'END'
+64 64 A=1:0.5
+64 1024 A=1:1.5
+64 16384 A=1:1.5
+1024 64 A=1:1.5
+1024 1024 A=1:1.5
+1024 16384 A=1:1.5
+16384 64 A=1:1.5
+16384 1024 A=1:1.5
+16384 16384 A=1:1.5
+END
+    merge
+    grep -q '^    \[A=1\] when M\*K <= ' f.tuning || { cat f.tuning; return 1; }
+    sed -i 's/16384 16384 A=1:1.5/16384 16384 A=1:0.5/' f.log
+    log >f.log <<'END'
+64 64 A=1:1.5
+64 16384 A=1:0.5
+1024 1024 A=1:1.5
+16384 64 A=1:1.5
+16384 16384 A=1:1.5
+1024 16384 A=1:1.5
+END
+    merge
+    grep -q '^    \[A=1\] when M <= [0-9]* and K >= [0-9]* ' f.tuning || { cat f.tuning; return 1; }
+    # best everywhere: no condition, and the default is replaced
+    log >f.log <<'END'
+64 64 A=1:0.5
+128 64 A=1:0.6
+END
+    merge
+    grep -q '^    \[A=1\]  *# 1.83x of the default over 2 shapes$' f.tuning || { cat f.tuning; return 1; }
+}
+
+@test "logs that do not belong together" {
+    log >f.log <<<'64 64 A=1:0.5'
+    sed 's/"a GPU"/"another GPU"/' f.log >g.log
+    expect 3 tilecc tune --merge f.log g.log -o f.tuning
+    contains "'g.log' is of another device than the logs before it"
+    sed 's/"00"/"01"/' f.log >g.log
+    expect 3 tilecc tune --merge f.log g.log -o f.tuning
+    contains "'g.log' is of another source, option or tilecc than the logs before it"
+    for bad in 'x' '{}' '{"tuning": 2}'; do
+        echo "$bad" >g.log
+        expect 3 tilecc tune --merge g.log -o f.tuning
+        contains "'g.log' is no log of tilecc tune"
+    done
+    expect 3 tilecc tune --merge none.log -o f.tuning
+    contains "cannot read 'none.log'"
+    expect 2 tilecc tune --merge f.log
+    contains "tune --merge needs logs and -o"
+    echo x >k.tuning.log
+    expect 3 tilecc tune -arch=cpu k.tile 'k_axpy(2, [9])'
+    contains "'k.tuning.log' is no log of tilecc tune"
+}
+
+@test "what is refused" {
+    expect 2 tilecc tune
+    contains "tune needs a .tile file and a call"
+    expect 2 tilecc tune k.tile
+    contains "tune needs a .tile file and a call"
+    expect 2 tilecc tune -arch=cpu k.tile 'k_axpy(2, [x])'
+    contains "tune: an extent is not a number"
+    expect 2 tilecc tune -arch=cpu,sm_80 k.tile 'k_axpy(2, [9])'
+    contains "'tilecc tune' measures one architecture"
+    expect 2 tilecc tune -arch=cpu --spec axpy k.tile 'k_axpy(2, [9])'
+    contains "it takes no --spec"
+    for bad in 0/2 3/2 1 1/ x/2; do
+        expect 2 tilecc tune -arch=cpu --part=$bad k.tile 'k_axpy(2, [9])'
+        contains "--part: '$bad' is no share such as 1/8"
+    done
+    expect 2 tilecc tune -arch=cpu --budget=x k.tile 'k_axpy(2, [9])'
+    contains "--budget: 'x' is no number over 0"
+    expect 2 tilecc -arch=cpu --budget=3 k.tile
+    contains "belong to 'tilecc tune'"
+    echo 'kernel f(x: inout f32[N]) grid(i: N) { x[i] += 1.0; }' >plain.tile
+    expect 2 tilecc tune -arch=cpu plain.tile 'plain_f([9])'
+    contains "have no choice"
+    echo '12 f' >trace
+    expect 2 tilecc tune -arch=cpu k.tile --trace=trace
+    contains "'trace', line 1: not a count and a call"
+    expect 2 tilecc tune -arch=cpu k.tile --trace=none
+    contains "cannot read 'none'"
+}
+
+# k.tile, and a program that calls it.
+traced_program() {
+    expect 0 tilecc -arch=cpu k.tile -o k.o
+    expect 0 tilecc --emit-runtime -o tile_rt.o
+    { echo '#include "k.h"
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static float x[10000], y[10000];
+static int call(float a, int64_t n, int64_t stride) {
+    struct tile_f32_1 vx = {x, {n}, {stride}}, vy = {y, {n}, {1}};
+    return k_axpy(TILE_CPU, a, &vx, &vy);
+}
+static void *calls(void *unused) { for (int i = 0; i < 100; i++) call(2, 64, 1); return unused; }
+int main(void) {'
+      cat
+      echo 'return 0; }'
+    } >app.c
+    ${CC:-cc} app.c k.o tile_rt.o -o app -ldl -lpthread -lm
+}
+
+@test "TILE_TRACE: a line for each call that differs, with how often it came, also from threads" {
+    sed -i 's/x: in f32/x: in strided f32/' k.tile
+    traced_program <<'END'
+    pthread_t threads[4];
+    for (int i = 0; i < 5; i++) if (call(1.5f + (float)i, 4000, 1)) return 1;
+    call(2, 77, 1); call(2, 77, 3); call(3, 77, 1);
+    for (int i = 0; i < 4; i++) pthread_create(&threads[i], NULL, calls, NULL);
+    for (int i = 0; i < 4; i++) pthread_join(threads[i], NULL);
+END
+    TILE_TRACE=trace ./app
+    cat >wanted <<'END'
+           5  k_axpy(1.5,[4000],[4000])  # packed aligned
+           2  k_axpy(2,[77],[77])  # packed aligned
+           1  k_axpy(2,[77],[77])  # strided aligned
+         400  k_axpy(2,[64],[64])  # packed aligned
+END
+    diff wanted trace
+    slow_default
+    printf '%12d  other_f([9])  # packed\n' 3 >>trace
+    tune k.tile --trace=trace
+    contains '3 calls of 1 instance' # how views lie does not tell calls of the command line apart
+    contains 'the trace has calls of kernels that the source does not have, such as other_f([9])'
+    grep -q '"call": "k_axpy(2,\[77\],\[77\])".*"weight": 3}' k.tuning.log
+}
+
+@test "TILE_TRACE: the child of a fork has a file of its own or none, and what cannot be written is told" {
+    traced_program <<'END'
+    call(2, 10, 1);
+    if (fork() == 0) { call(2, 20, 1); call(2, 20, 1); exit(0); }
+    wait(NULL);
+    for (int i = 0; i < 3; i++) call(2, 10, 1);
+    if (getenv("ABRUPT")) _exit(0); /* the count is as it was at 4 */
+    if (call(2, 10, 1)) { puts(tile_last_error()); return 3; }
+END
+    TILE_TRACE=trace ./app
+    printf '           5  k_axpy(2,[10],[10])  # packed aligned\n' | diff - trace
+    TILE_TRACE=trace-%p ./app
+    [ "$(ls trace-* | wc -l)" = 2 ]
+    [ "$(cat trace-* | sort)" = "$(printf '           2  k_axpy(2,[20],[20])  # packed aligned\n           5  k_axpy(2,[10],[10])  # packed aligned')" ]
+    ABRUPT=1 TILE_TRACE=trace ./app
+    printf '           4  k_axpy(2,[10],[10])  # packed aligned\n' | diff - trace
+    expect 3 env TILE_TRACE=none/trace ./app
+    contains 'TILE_TRACE=none/trace: No such file or directory'
+    expect 3 env TILE_TRACE=/dev/null ./app
+    contains 'TILE_TRACE=/dev/null: not a file that can be written'
+    TILE_TRACE=both TILE_PROFILE=profile ./app
+    grep -q '"name":"k_axpy"' profile
+    [ "$(wc -l <both)" = 1 ]
+}
