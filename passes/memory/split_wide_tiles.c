@@ -388,6 +388,9 @@ static void collect(struct ir_operation *op, void *context)
         vector_push(s->context->arena, &s->ops, op);
 }
 
+/* Whether a piece has several tiles in registers that are short already. */
+static bool reads_several(const struct wide_tile *s) { return s->pressed && s->sunk_loads > 1; }
+
 /* Plans of all, each made while nothing is rewritten: who else needs a value shows what would be kept. */
 static struct piece_plan *plan_all(struct wide_tile *s, int *count)
 {
@@ -395,9 +398,9 @@ static struct piece_plan *plan_all(struct wide_tile *s, int *count)
     bool small = false; /* pieces, of which some are kept or read ahead */
     s->blocks = choose_blocks(s);
     for (int i = 0; i < s->ops.count; i++)
-        small |= (plan_reduce(s, s->ops.data[i], plans) && s->dear) ||
-                 (plan_store(s, s->ops.data[i], plans) && plans->roomy);
-    s->most = s->blocks > 1 ? PIECE / 2 : small || s->pressed ? PIECE : 0;
+        small |= (plan_reduce(s, s->ops.data[i], plans) && (s->dear || reads_several(s))) ||
+                 (plan_store(s, s->ops.data[i], plans) && (plans->roomy || reads_several(s)));
+    s->most = s->blocks > 1 ? PIECE / 2 : small ? PIECE : 0;
     *count = 0;
     for (int i = 0; i < s->ops.count; i++)
         if (plan_reduce(s, s->ops.data[i], &plans[*count]) || plan_store(s, s->ops.data[i], &plans[*count]))
