@@ -1,6 +1,8 @@
 /* The rule of `split_k`.  Each part of the instances runs a part of one loop, so that the loop may only add to
- * accumulators that started at zero, and may write nothing.  The rule is about what is written in the source; so this
- * file looks at the tree alone. */
+ * accumulators that started at zero, and may write nothing.  This file reads the rule off the tree, which says which loop is
+ * meant, and tells what stands in its way where the knob is listed, also when no instance has more than one part.  The tree
+ * does not tell everything (`exp(0)` is written like a conversion of 0, calls may write): for instances with parts
+ * split_body.c proves the same on the IR. */
 #include "front/kernels/kernel_plan.h"
 
 #include <string.h>
@@ -10,7 +12,7 @@ struct offence {
     const char *text;
 };
 
-static bool is_zero(const struct ast_expression *x)
+static bool is_written_zero(const struct ast_expression *x)
 {
     if (x->kind == EXPRESSION_INTEGER)
         return x->integer.value == 0;
@@ -20,7 +22,7 @@ static bool is_zero(const struct ast_expression *x)
         return false;
     if (x->base->kind == EXPRESSION_NAME && strcmp(x->base->name, "zeros") == 0)
         return true;
-    return x->arguments.count == 1 && is_zero(x->arguments.data[0]->value);
+    return x->arguments.count == 1 && is_written_zero(x->arguments.data[0]->value);
 }
 
 /* Whether `name` is a `var` of the kernel's body, before `end`, that starts at zero and is not assigned between. */
@@ -31,7 +33,7 @@ static bool starts_at_zero(const struct ast_statement_list *body, int end, const
         const struct ast_statement *s = body->data[i];
         for (int k = 0; s->kind == STATEMENT_VAR && k < s->names.count; k++)
             if (s->names.data[k].text == name)
-                zero = s->values.count == s->names.count && is_zero(s->values.data[k]);
+                zero = s->values.count == s->names.count && is_written_zero(s->values.data[k]);
         for (int k = 0; s->kind == STATEMENT_ASSIGN && k < s->targets.count; k++)
             if (s->targets.data[k]->kind == EXPRESSION_NAME && s->targets.data[k]->name == name)
                 zero = false;
