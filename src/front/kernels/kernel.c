@@ -279,15 +279,6 @@ static void note_factors(struct work *work, struct diagnostic *d)
         const struct row *row = &kernel->rows.data[i];
         diag_note(diagnostics, d, row->at, "`%s` has %d values", row->name.text, row->domain.count);
     }
-    const struct tuned_line *line = NULL;
-    int tuned = 0;
-    for (int i = 0; i < work->variants.count; i++)
-        if (work->variants.data[i].schedule.line) {
-            line = line ? line : work->variants.data[i].schedule.line;
-            tuned++;
-        }
-    if (line)
-        diag_note(diagnostics, d, line->at, "%d instances come from schedules of --tuning, as from this one", tuned);
 }
 
 static bool check_count(struct work *work)
