@@ -234,7 +234,7 @@ static void begin_call(struct tile_rt_call *call, const struct tile_rt_kernel *k
     call->workspace_bytes = 0;
     call->device = -1;
     call->options = NULL;
-    call->take_empty = call->met_empty = call->this_thread = 0;
+    call->take_empty = call->met_empty = call->this_thread = call->any_choice = 0;
     call->refused = NULL;
     call->refusal = NULL;
     call->slots = NULL;

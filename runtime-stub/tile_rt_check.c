@@ -689,6 +689,14 @@ int tile_rt_check_arguments(struct tile_rt_call *call)
 /* ---- variants --------------------------------------------------------------------------------------------------- */
 
 /* A fact that overflows does not hold. */
+static int fact_holds(const struct tile_rt_call *call, const struct tile_rt_expression *fact)
+{
+    int64_t holds;
+    if (fact->choice)
+        return call->kernel->choices[fact->choice - 1](call->names, call->sm_count);
+    return evaluate(call, fact->code, &holds) && holds;
+}
+
 static int facts_hold(struct tile_rt_call *call, uint64_t mask)
 {
     const struct tile_rt_kernel *kernel = call->kernel;
@@ -696,9 +704,8 @@ static int facts_hold(struct tile_rt_call *call, uint64_t mask)
     while (unknown != 0) {
         unsigned i = (unsigned)__builtin_ctzll(unknown);
         uint64_t bit = (uint64_t)1 << i;
-        int64_t holds;
         call->facts_known |= bit;
-        if (evaluate(call, kernel->facts[i].code, &holds) && holds)
+        if ((call->any_choice && kernel->facts[i].choice) || fact_holds(call, &kernel->facts[i]))
             call->facts_true |= bit;
         else
             return 0;
@@ -757,7 +764,7 @@ TILE_RT_COLD static int forced_variant(struct tile_rt_call *call, const char *se
     if (number >= call->target->variant_count)
         return tile_rt_fail(TILE_ERR_ENVIRONMENT, "TILE_FORCE_VARIANT=%s: %s has %u variants for %s", setting,
                             call->kernel->name, (unsigned)call->target->variant_count, call->target->name);
-    call->take_empty = 1;
+    call->take_empty = call->any_choice = 1;
     if (!variant_fits(call, &call->target->variants[number]))
         return tile_rt_fail(TILE_ERR_ENVIRONMENT, "TILE_FORCE_VARIANT=%s: that variant does not fit these arguments",
                             setting);
@@ -850,7 +857,7 @@ TILE_RT_COLD static int fail_variant(const struct tile_rt_call *call, int number
 int tile_rt_take_variant(struct tile_rt_call *call, int number)
 {
     const struct tile_rt_target *target = call->target;
-    call->take_empty = 1;
+    call->take_empty = call->any_choice = 1;
     if (number < 0 || (uint32_t)number >= target->variant_count || !variant_fits(call, &target->variants[number]))
         return fail_variant(call, number);
     call->variant = &target->variants[number];

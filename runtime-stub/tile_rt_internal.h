@@ -69,6 +69,7 @@ struct tile_rt_call {
     int64_t programs;                  /* product of the grid */
     size_t workspace_bytes;            /* of the kernel's scratch, whose slots tell each view's place in it */
     int take_empty;                    /* maps of views without elements may be made */
+    int any_choice;                    /* the caller has said which variant: what is about speed alone is not asked */
     int met_empty;                     /* a variant was passed over for the sake of such a view */
     int this_thread;                   /* with TILE_CPU: no other thread takes part */
     const struct tile_rt_map *refused; /* the last map that could not be made, and why; NULL: none */

@@ -19,14 +19,21 @@ struct values {
     int count, capacity;
 };
 
+/* What variants rely on, or where `is_choice` only where they are fast. */
+struct fact {
+    int32_t code;
+    const struct kernel_expression *expression;
+    bool is_choice;
+};
+
 struct descriptor {
     struct host_builder *builder;
     const struct kernel_entry *entry;
     struct host_code code;
     const char *section;       /* of constants that hold addresses */
     const char *plain_section; /* of others */
-    struct host_words facts;   /* codes */
-    struct values fact_values;
+    VECTOR(struct fact) facts;
+    struct values choices; /* functions that compute some of them */
     bool joins_conditions; /* each `when` is one fact */
 };
 
@@ -273,11 +280,11 @@ static bool says_key_value(const struct kernel_expression *e, const struct kerne
            variant->key_values[key->number] == value->number;
 }
 
-static uint64_t fact_bit(struct descriptor *d, const struct kernel_expression *e)
+static uint64_t fact_bit(struct descriptor *d, const struct kernel_expression *e, bool is_choice)
 {
     int32_t code = host_code_add(&d->code, e);
     int i;
-    for (i = 0; i < d->facts.count && d->facts.data[i] != code; i++)
+    for (i = 0; i < d->facts.count && d->facts.data[i].code != code; i++)
         continue;
     if (i == TILE_RT_MAX_FACTS) {
         diag_report(d->builder->options->diagnostics, DIAGNOSTIC_E1101, d->entry->at,
@@ -285,16 +292,32 @@ static uint64_t fact_bit(struct descriptor *d, const struct kernel_expression *e
         d->builder->failed = true;
         return 0;
     }
-    if (i == d->facts.count) {
-        vector_push(d->builder->arena, &d->facts, code);
-        add(d, &d->fact_values, expression(d, code, e));
-    }
+    if (i == d->facts.count)
+        vector_push(d->builder->arena, &d->facts, ((struct fact){code, e, is_choice}));
+    d->facts.data[i].is_choice = d->facts.data[i].is_choice && is_choice;
     return (uint64_t)1 << i;
+}
+
+static LLVMValueRef fact_array(struct descriptor *d)
+{
+    struct values facts = {0};
+    for (int i = 0; i < d->facts.count; i++) {
+        const struct fact *fact = &d->facts.data[i];
+        LLVMValueRef choice = fact->is_choice ? host_choice(d->builder, d->entry, fact->expression) : NULL;
+        struct values fields = {0};
+        if (choice)
+            add(d, &d->choices, choice);
+        add_word(d, &fields, (uint32_t)fact->code);
+        add_word(d, &fields, choice ? (uint32_t)d->choices.count : 0);
+        add_text(d, &fields, host_expression_text(d->builder->arena, d->entry, fact->expression));
+        add(d, &facts, structure(d, &fields, sizeof(struct tile_rt_expression)));
+    }
+    return array(d, &facts, "facts", true);
 }
 
 /* The bits of a condition; its parts that say something, joined by commas, go to *text. */
 static uint64_t condition_mask(struct descriptor *d, const struct kernel_variant *variant,
-                               const struct kernel_expression *condition, const char **text)
+                               const struct kernel_expression *condition, bool is_choice, const char **text)
 {
     const struct kernel_expression **parts = ARENA_ARRAY(d->builder->arena, const struct kernel_expression *,
                                                          MAX_PARTS);
@@ -303,11 +326,11 @@ static uint64_t condition_mask(struct descriptor *d, const struct kernel_variant
     int count = 0;
     *text = "";
     if (!split_parts(condition, parts, &count))
-        return fact_bit(d, condition);
+        return fact_bit(d, condition, is_choice);
     for (int i = 0; i < count; i++) {
         if (says_key_value(parts[i], variant))
             continue;
-        mask |= fact_bit(d, parts[i]);
+        mask |= fact_bit(d, parts[i], is_choice);
         part = host_expression_text(d->builder->arena, d->entry, parts[i]);
         if (!strstr(*text, part))
             *text = arena_printf(d->builder->arena, "%s%s%s", *text, **text ? ", " : "", part);
@@ -319,12 +342,12 @@ static uint64_t condition_mask(struct descriptor *d, const struct kernel_variant
 static uint64_t fact_mask(struct descriptor *d, const struct kernel_variant *variant, const char **text)
 {
     const char *parts;
-    uint64_t mask = condition_mask(d, variant, variant->predicate, text);
+    uint64_t mask = condition_mask(d, variant, variant->predicate, false, text);
     if (!variant->when)
         return mask;
     *text = arena_printf(d->builder->arena, "%s%swhen %s", *text, **text ? "; " : "", variant->when->text);
-    return mask |
-           (d->joins_conditions ? fact_bit(d, variant->when) : condition_mask(d, variant, variant->when, &parts));
+    return mask | (d->joins_conditions ? fact_bit(d, variant->when, true)
+                                       : condition_mask(d, variant, variant->when, true, &parts));
 }
 
 /* Whether the parts of all conditions are more facts than the run time knows. */
@@ -663,7 +686,7 @@ LLVMValueRef host_descriptor(struct host_builder *builder, const struct kernel_e
     add_word(&d, &fields, (uint32_t)names.count);
     add_word(&d, &fields, (uint32_t)keys.count);
     add_word(&d, &fields, (uint32_t)checks.count);
-    add_word(&d, &fields, (uint32_t)d.fact_values.count);
+    add_word(&d, &fields, (uint32_t)d.facts.count);
     add_word(&d, &fields, (uint32_t)aliases.count);
     add_word(&d, &fields, (uint32_t)entry->grid_names.count);
     add_word(&d, &fields, (uint32_t)targets.count);
@@ -679,7 +702,7 @@ LLVMValueRef host_descriptor(struct host_builder *builder, const struct kernel_e
     add(&d, &fields, array(&d, &names, "names", true));
     add(&d, &fields, array(&d, &keys, "key_names", false));
     add(&d, &fields, array(&d, &checks, "checks", true));
-    add(&d, &fields, array(&d, &d.fact_values, "facts", true));
+    add(&d, &fields, fact_array(&d));
     add(&d, &fields, array(&d, &aliases, "aliases", false));
     add(&d, &fields, scratch_array(&d));
     add(&d, &fields, array(&d, &targets, "targets", true));
@@ -687,5 +710,6 @@ LLVMValueRef host_descriptor(struct host_builder *builder, const struct kernel_e
     add(&d, &fields, report_texts(&d));
     add(&d, &fields, print_array(&d));
     add_text(&d, &fields, arena_printf(builder->arena, "%s_load", entry->symbol));
+    add(&d, &fields, array(&d, &d.choices, "choices", true));
     return host_global(builder, structure(&d, &fields, sizeof(struct tile_rt_kernel)), "kernel", d.section, true);
 }

@@ -3,6 +3,7 @@
  *
  *   text.c        host expressions as text
  *   code.c        host expressions to the byte code of the run time
+ *   choice.c      conditions that choose a schedule, as functions
  *   descriptor.c  a kernel_entry to a constant `struct tile_rt_kernel`
  *   entry.c       the functions that C calls
  *   body.c        what tells a linker that two objects have other code under one name
@@ -67,6 +68,9 @@ struct host_function {
 
 /* The descriptor of an entry.  NULL: reported. */
 LLVMValueRef host_descriptor(struct host_builder *builder, const struct kernel_entry *entry);
+/* A tile_rt_choice that computes the condition; NULL: it asks for more than names. */
+LLVMValueRef host_choice(struct host_builder *builder, const struct kernel_entry *entry,
+                         const struct kernel_expression *condition);
 /* <symbol>, <symbol>_query, _workspace, _load and _unload */
 void host_entry_functions(struct host_builder *builder, const struct kernel_entry *entry, LLVMValueRef descriptor);
 /* <symbol>.body_a and so on: two bodies of one name in one link are an error. */

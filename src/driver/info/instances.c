@@ -83,7 +83,8 @@ static bool find_kernel(const struct object *object, unsigned code, struct tile_
             continue;
         for (unsigned skipped = 0; skipped <= 4; skipped += 4) {
             *at = (struct spot){symbol.st_shndx, symbol.st_value + (uint64_t)relocation.r_addend + skipped};
-            if (read_spot(object, *at, kernel, sizeof *kernel) && kernel->abi == TILE_RT_ABI &&
+            if (read_spot(object, *at, kernel, offsetof(struct tile_rt_kernel, choices)) &&
+                kernel->abi == TILE_RT_ABI &&
                 follow(object, member(*at, offsetof(struct tile_rt_kernel, targets)), &ignored))
                 return true;
         }
