@@ -205,6 +205,57 @@ static bool run_rounds(struct tune *tune, struct tune_unit *unit, enum exit_code
     return good;
 }
 
+/* ---- what it brings ---- */
+
+/* The object that the file makes, as its callers get it, beside the default.  NULL, or why it cannot be measured. */
+static const char *measure_tuned(struct tune *tune, struct tune_unit *unit, struct bench_call *taken,
+                                 struct bench_call *standard)
+{
+    struct samples *samples = ARENA_ARRAY(tune->arena, struct samples, unit->calls.count);
+    const char *reason = build_tuned(tune, unit);
+    for (int i = 0; i < unit->calls.count; i++) {
+        taken[i].samples = ARENA_ARRAY(tune->arena, double, BENCH_MOST_SAMPLES);
+        standard[i].samples = ARENA_ARRAY(tune->arena, double, BENCH_MOST_SAMPLES);
+    }
+    for (int run = 0; run < 2 * TUNE_ROUNDS && !reason; run++) {
+        bool tuned = run % 2;
+        reason = build_run(tune, unit, tuned ? unit->space.count : 0, seconds_of(tune), run < 2, samples);
+        for (int i = 0; i < unit->calls.count && !reason; i++)
+            samples_add(tuned ? &taken[i] : &standard[i], &samples[i]);
+    }
+    build_remove(unit, unit->space.count);
+    return reason;
+}
+
+/* Of the instances that were measured now: the gain of all, and which calls lose. */
+static bool verify(struct tune *tune)
+{
+    double sum = 0;
+    int calls = 0;
+    for (int u = 0; u < tune->units.count; u++) {
+        struct tune_unit *unit = &tune->units.data[u];
+        struct bench_call *taken = ARENA_ARRAY(tune->arena, struct bench_call, unit->calls.count),
+                          *standard = ARENA_ARRAY(tune->arena, struct bench_call, unit->calls.count);
+        const char *reason = unit->ready ? measure_tuned(tune, unit, taken, standard) : NULL;
+        if (reason) {
+            driver_error(tune->options, "tune: what '%s' makes of %s cannot be measured: %s", tune->output,
+                         unit->kernel, reason);
+            return false;
+        }
+        for (int i = 0; i < unit->calls.count && unit->ready; i++, calls++) {
+            struct bench_ratio r = bench_compare(&taken[i], &standard[i]);
+            sum -= log(r.ratio);
+            if (r.low > 1 && r.ratio > 1.01)
+                printf("%s takes %.3f of the default's time with --tuning (95 %%: %.3f to %.3f)\n",
+                       tune->log.calls.data[unit->calls.data[i]].text, r.ratio, r.low, r.high);
+        }
+    }
+    if (calls)
+        printf("with --tuning=%s, measured again: %.3fx of the default in the mean of %d calls\n", tune->output,
+               exp(sum / calls), calls);
+    return true;
+}
+
 /* ---- the order of steps ---- */
 
 /* What the rounds at the end will take. */
@@ -255,11 +306,13 @@ static bool list_spaces(struct tune *tune, enum exit_code *code)
     return true;
 }
 
-static bool write_all(const struct tune *tune)
+static bool write_all(struct tune *tune)
 {
     struct tune_heads heads = {0};
     struct buffer text = {0}, table = {0};
     choose_all(tune->arena, &tune->log, tune->most, &heads);
+    for (int i = 0; i < heads.count; i++)
+        tune->chosen += heads.data[i].clause_count;
     write_tuning(&text, &tune->log, &heads);
     bool good = driver_write(tune->options, tune->output, text.data, text.size);
     write_table(&table, &tune->log, &heads);
@@ -309,6 +362,8 @@ static enum exit_code measure_and_write(struct tune *tune, struct options *optio
     progress_clear(tune->progress);
     if (good && !write_all(tune))
         code = EXIT_FILE;
+    else if (good && tune->chosen && !verify(tune))
+        code = EXIT_TOOL;
     return code;
 }
 

@@ -75,13 +75,19 @@ static const char *link_program(const struct tune *tune, const struct tune_unit 
     return reason ? said ? said : reason : NULL;
 }
 
-static enum exit_code compile_one(const struct tune *tune, const struct tune_unit *unit, int number, int jobs)
+/* tuning: a file of schedules, or NULL. */
+static enum exit_code compile_one(const struct tune *tune, const struct tune_unit *unit, int number, const char *spec,
+                                  const char *tuning, int jobs)
 {
     struct options options = *tune->options;
     struct run together = {0};
+    const char **texts = ARENA_ARRAY(tune->arena, const char *, 2);
+    texts[0] = spec;
+    texts[1] = tuning;
     options.specs.count = options.specs.capacity = 1;
-    options.specs.data = ARENA_ARRAY(tune->arena, const char *, 1);
-    options.specs.data[0] = spec_of(tune->arena, unit, unit->values[number]);
+    options.specs.data = &texts[0];
+    options.tunings.count = options.tunings.capacity = tuning != NULL;
+    options.tunings.data = &texts[1];
     options.tune = NULL;
     options.output = file_of(unit, number, "kernels.o");
     options.no_warnings = true;
@@ -90,11 +96,23 @@ static enum exit_code compile_one(const struct tune *tune, const struct tune_uni
     return compile_file(&options, tune->bench.source, &together);
 }
 
+static enum exit_code compile_candidate(const struct tune *tune, const struct tune_unit *unit, int number, int jobs)
+{
+    return compile_one(tune, unit, number, spec_of(tune->arena, unit, unit->values[number]), NULL, jobs);
+}
+
+const char *build_tuned(struct tune *tune, struct tune_unit *unit)
+{
+    int number = unit->space.count;
+    enum exit_code code = compile_one(tune, unit, number, unit->kernel, tune->output, tune->options->jobs);
+    return code != EXIT_OK ? "it does not compile" : link_program(tune, unit, number);
+}
+
 static int work(void *context, int index, struct buffer *out)
 {
     struct task *task = context;
     int number = task->numbers[index];
-    enum exit_code code = compile_one(task->tune, task->unit, number, 1);
+    enum exit_code code = compile_candidate(task->tune, task->unit, number, 1);
     if (code != EXIT_OK)
         return (int)code;
     const char *reason = link_program(task->tune, task->unit, number);
@@ -146,7 +164,7 @@ bool build_begin(struct tune *tune, struct tune_unit *unit, enum exit_code *code
     mkdir(unit->bench.folder, 0777);
     mkdir(path_of(unit, "default"), 0777);
     mkdir(path_of(unit, "other"), 0777);
-    *code = compile_one(tune, unit, 0, tune->options->jobs);
+    *code = compile_candidate(tune, unit, 0, tune->options->jobs);
     if (*code != EXIT_OK || !bench_write_program(&unit->bench, code))
         return false;
     const char *reason = link_program(tune, unit, 0);

@@ -14,7 +14,11 @@ tune() { expect 0 tilecc tune -arch=cpu --seconds=0.01 "$@"; }
     tune k.tile 'k_axpy(2, [N])' N=20000,40000
     contains '2 calls of 1 instance, 1 schedules beside the defaults, 1 of them new'
     grep -q '^k_axpy(2, \[40000\]) .* [1-9][0-9.]*x .*\[B=4096\]$' <<<"$output" || { echo "$output"; return 1; }
-    contains 'x of the default in the mean of 2 calls'
+    grep -q '^with --tuning=k.tuning, measured again: [1-9][0-9.]*x of the default in the mean of 2 calls$' <<<"$output"
+    # what the file makes is what was chosen
+    expect 0 tilecc -arch=cpu --tuning=k.tuning k.tile -o k.o
+    expect 0 tilecc info k.o
+    contains 'axpy[B=4096] cpu'
     cat k.tuning
     [ "$(sed -n 2p k.tuning)" = 'tuning 1' ]
     grep -qx 'axpy cpu' k.tuning
@@ -22,6 +26,7 @@ tune() { expect 0 tilecc tune -arch=cpu --seconds=0.01 "$@"; }
     cp k.tuning first && cp k.tuning.log first.log
     tune k.tile 'k_axpy(2, [N])' N=20000,40000
     contains '0 of them new'
+    lacks 'measured again'
     cmp k.tuning first && cmp k.tuning.log first.log
     # another source: nothing of the log holds
     sed -i 's/{1, 4096}/{1, 2048}/' k.tile

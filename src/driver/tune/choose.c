@@ -14,7 +14,7 @@ struct pool {
     int rounds, ahead;
 };
 
-static void add_samples(struct bench_call *to, const struct samples *from)
+void samples_add(struct bench_call *to, const struct samples *from)
 {
     for (int i = 0; i < from->count && to->sample_count < BENCH_MOST_SAMPLES; i++)
         to->samples[to->sample_count++] = from->data[i];
@@ -23,7 +23,7 @@ static void add_samples(struct bench_call *to, const struct samples *from)
 static double median(struct arena *arena, const struct samples *samples)
 {
     struct bench_call call = {.samples = ARENA_ARRAY(arena, double, samples->count)};
-    add_samples(&call, samples);
+    samples_add(&call, samples);
     return bench_median(&call);
 }
 
@@ -38,8 +38,8 @@ static struct pool pool_rounds(struct arena *arena, const struct tune_log *log, 
         if (!r->round || strcmp(r->values, values) != 0 || strcmp(r->call, call->text) != 0 ||
             strcmp(r->kernel, call->kernel) != 0)
             continue;
-        add_samples(&pool.taken, &r->taken);
-        add_samples(&pool.standard, &r->standard);
+        samples_add(&pool.taken, &r->taken);
+        samples_add(&pool.standard, &r->standard);
         pool.rounds++;
         pool.ahead += median(arena, &r->taken) < median(arena, &r->standard);
     }

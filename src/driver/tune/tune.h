@@ -84,6 +84,7 @@ struct tune {
     int log_file;        /* -1: nothing is written yet */
     bool log_begun;      /* its first lines are there */
     int most;            /* schedules of an instance that are chosen, the default included */
+    int chosen;          /* lines of the file */
     int target, traced;  /* the row; calls of traces, which stand behind the others */
     const char *skipped; /* a kernel of a trace that the source does not have, or NULL */
     VECTOR(struct tune_unit) units;
@@ -128,9 +129,14 @@ void build_make(struct tune *tune, struct tune_unit *unit, int count, const int 
 /* Runs the program of a candidate (0: the default).  samples: one a call of the unit.  NULL, or why it is dropped. */
 const char *build_run(struct tune *tune, struct tune_unit *unit, int number, double seconds, bool compares,
                       struct samples *samples);
+/* Makes the program of all that the tuning file says, under the number behind the candidates'.  NULL, or why not. */
+const char *build_tuned(struct tune *tune, struct tune_unit *unit);
 void build_remove(const struct tune_unit *unit, int number);
 /* NULL, or how what a candidate wrote differs from the default's. */
 const char *results_compare(const struct tune_unit *unit);
+
+/* Behind the samples that a call has, as many as there is room for. */
+void samples_add(struct bench_call *to, const struct samples *from);
 
 /* A schedule of a head beside its default, over the calls of the head. */
 struct tune_member {
