@@ -130,6 +130,21 @@ END
     contains '; 40 registers, spills: '
 }
 
+@test "a product that is added to what the store overwrites, read element by element: by quarters, in another layout" {
+    cat >f.tile <<'END'
+kernel product(alpha: f32, a: in strided f16[M, K], b: in strided f16[K, N], beta: f32, c: inout f16[M, N])
+    grid(m: cdiv(M, 128), n: cdiv(N, 128))
+{
+    var acc = f32[128, 128](0);
+    for k in 0..K step 32 acc = dot(a[m*128 +: 128, k +: 32], b[k +: 32, n*128 +: 128], acc);
+    acc *= alpha;
+    if (beta != 0.0) acc += beta * f32(c[m*128 +: 128, n*128 +: 128]);
+    c[m*128 +: 128, n*128 +: 128] = f16(acc);
+}
+END
+    no_spills sm_80 0
+}
+
 @test "a softmax of sums, whose exponentials are stored twice, once under a condition" {
     cat >f.tile <<'END'
 kernel soft(x: in bf16[M, N], bias: in? f32[M, N], y: out bf16[M, N], t: inout f32[M, N], adds: bool)
