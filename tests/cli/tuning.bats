@@ -152,6 +152,15 @@ END
     contains 'cannot read `nothing`'
 }
 
+@test "the example of the manual, on the kernel that it is about" {
+    sed -n '/^# H200/,/^\.Ed/p' "$SRCDIR/man/tilecc-tuning.5" | grep -v '^\.' >manual.tuning
+    [ "$(grep -c . manual.tuning)" = 7 ]
+    expect 0 tilecc -arch=cpu,sm_90a --tuning=manual.tuning --emit=tir -o - "$SRCDIR/examples/matmul.tile"
+    [ "$(grep -c '^kernel @matmul_f16_f16__' <<<"$output")" = 7 ]
+    [ "$(grep -c '^kernel @matmul_bf16_bf16__' <<<"$output")" = 15 ]
+    [ "$(grep -c '^kernel @matmul_f32_f32__' <<<"$output")" = 7 ]
+}
+
 @test "a condition that the keys decide leaves schedules out, or makes one the last" {
     cat >p.tile <<'END'
 const LIMIT = 100;
