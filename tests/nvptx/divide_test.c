@@ -11,15 +11,16 @@
 
 enum { COUNT = 512, TIE_RUNS = 48 };
 
-/* What is stored is %d, its cast %e, or %h, the cast of what is %d where the number is positive. */
+/* The divisor is loaded, or an argument.  What is stored is %d, its cast %e, or %h, the cast of what is %d where the number is
+ * positive. */
 static const char program[] =
-    "kernel @divide(%%x: view<f32, [512], [1], in>, %%s: view<f32, [1], [1], in>, %%q: view<%s, [512], [1], out>)\n"
+    "kernel @divide(%%x: view<f32, [512], [1], in>, %%s: view<f32, [1], [1], in>, %%g: f32, %%q: view<%s, [512], [1], out>)\n"
     "    grid(1) warps(1) {\n    %%zero = constant value(0) : index\n    %%o = constant value(0.0) : f32\n"
-    "    %%a = load %%x[%%zero +: 512], %%o : f32[512]\n    %%b = load %%s[%%zero], %%o : f32\n"
-    "    %%c = splat %%b : f32[512]\n    %%d = div %%a, %%c : f32[512]\n    %%e = cast %%d : bf16[512]\n"
+    "    %%a = load %%x[%%zero +: 512], %%o : f32[512]\n    %%l = load %%s[%%zero], %%o : f32\n"
+    "    %%c = splat %%%c : f32[512]\n    %%d = div %%a, %%c : f32[512]\n    %%e = cast %%d : bf16[512]\n"
     "    %%z = constant value(0.0) : f32[512]\n    %%y = constant value(1.5) : f32[512]\n"
-    "    %%f = compare predicate(gt) %%a, %%z : bool[512]\n    %%g = select %%f, %%d, %%y : f32[512]\n"
-    "    %%h = cast %%g : bf16[512]\n"
+    "    %%f = compare predicate(gt) %%a, %%z : bool[512]\n    %%k = select %%f, %%d, %%y : f32[512]\n"
+    "    %%h = cast %%k : bf16[512]\n"
     "    store %%q[%%zero +: 512], %%%c\n    return\n}\n";
 
 static const float divisors[] = {3,         -3,        1,        -1,        0.1f,       -7e5f,    0x1.fffffep0f,
@@ -42,7 +43,7 @@ enum {
 struct data {
     float x[COUNT], s, q[COUNT];
     uint16_t half[COUNT];
-    bool is_half, is_chosen;
+    bool is_half, is_chosen, is_larger;
     int ties;
 };
 
@@ -70,9 +71,10 @@ static float to_half(float number);
 
 /* A number whose quotient by s lies at a tie of bf16, so that the product with 1/s falls on its other side; 0: none was
  * found.  `tie` chooses the tie, of any exponent that the short way takes, subnormal ones too. */
-static float deceptive(float s, uint32_t tie)
+static float deceptive(float s, uint32_t tie, bool is_larger)
 {
-    float quotient = from_bits((tie & 0x807f0000) | (20 + (tie >> 8) % 200) << 23 | 0x8000), reciprocal = 1 / s;
+    float quotient = from_bits((tie & 0x807f0000) | (20 + (tie >> 8) % 200) << 23 | 0x8000);
+    float reciprocal = 1 / s * (is_larger ? 0x1.000004p0f : 1); /* as divide.c takes it */
     if (tie % 16 == 0)
         quotient = from_bits((tie & 0x807f0000) | 0x8000);
     float x = quotient * s;
@@ -80,10 +82,11 @@ static float deceptive(float s, uint32_t tie)
         return 0;
     for (int i = 0; i < 8; i++)
         x = nextafterf(x, 0);
+    float found = 0; /* the first or the last of some: their products lie at the tie, or furthest behind it */
     for (int i = 0; i < 16; i++, x = nextafterf(x, 2 * x))
-        if (to_half(x * reciprocal) != to_half(x / s))
-            return x;
-    return 0;
+        if (to_half(x * reciprocal) != to_half(x / s) && (found == 0 || tie & 16))
+            found = x;
+    return found;
 }
 
 static uint32_t next(uint32_t *seed) { return (*seed = *seed * 1664525u + 1013904223u) >> 4; }
@@ -99,7 +102,7 @@ static void fill_near_ties(struct data *data, uint32_t seed)
             continue;
         float x = 0;
         for (int tries = 0; x == 0 && tries < 200; tries++)
-            x = deceptive(data->s, (uint32_t)(tries << 20) ^ next(&seed));
+            x = deceptive(data->s, (uint32_t)(tries << 20) ^ next(&seed), data->is_larger);
         data->x[i] = x == 0 ? data->x[i] : x;
         data->ties += x != 0;
     }
@@ -148,41 +151,54 @@ static int wrong(const struct data *data, const char *row)
     return count;
 }
 
-static int check(const char *row, char stored)
+enum { SLOT_OF_DIVISOR = 6, SLOTS = 12 };
+
+/* How many quotients are wrong. */
+static int run_once(struct arena *arena, struct run_text *text, uint64_t *slots, int count, struct ptx_memory memory,
+                    struct data *data, const char *row)
+{
+    uint32_t bits;
+    memcpy(&bits, &data->s, sizeof bits);
+    slots[SLOT_OF_DIVISOR] = bits;
+    return !run_text_once(arena, text, slots, count, memory) + wrong(data, row);
+}
+
+static int check(const char *row, char stored, bool is_given)
 {
     struct arena *arena = arena_create();
     bool is_half = stored != 'd';
-    struct data data = {.is_half = is_half, .is_chosen = stored == 'h'};
-    uint64_t slots[] = {(uint64_t)(uintptr_t)data.x,
-                        COUNT,
-                        1,
-                        (uint64_t)(uintptr_t)&data.s,
-                        1,
-                        1,
-                        (uint64_t)(uintptr_t)(is_half ? (void *)data.half : data.q),
-                        COUNT,
-                        1,
-                        1,
-                        0};
+    struct data data = {.is_half = is_half, .is_chosen = stored == 'h', .is_larger = is_given};
+    uint64_t slots[SLOTS] = {(uint64_t)(uintptr_t)data.x,
+                             COUNT,
+                             1,
+                             (uint64_t)(uintptr_t)&data.s,
+                             1,
+                             1,
+                             0, /* the divisor, as an argument */
+                             (uint64_t)(uintptr_t)(is_half ? (void *)data.half : data.q),
+                             COUNT,
+                             1,
+                             1,
+                             0};
     struct ptx_memory memory = {(unsigned char *)&data, sizeof data, false, false};
-    const char *ir = arena_printf(arena, program, is_half ? "bf16" : "f32", stored);
+    const char *ir = arena_printf(arena, program, is_half ? "bf16" : "f32", is_given ? 'g' : 'l', stored);
     struct run_text *text = run_text_make(arena, ir, row);
     int failures = text == NULL;
     for (uint32_t i = 0; i < sizeof divisors / sizeof *divisors && !failures; i++) {
         fill(&data, i);
         data.s = divisors[i];
-        failures += !run_text_once(arena, text, slots, sizeof slots / sizeof *slots, memory) || wrong(&data, row);
+        failures += run_once(arena, text, slots, SLOTS, memory, &data, row);
     }
     for (uint32_t i = 0; i < TIE_RUNS && is_half && !failures; i++) {
         data.s = i == 0 ? from_bits(0x3fd187f6) : from_bits(0x3f800000 + i * 0x59a6b7 + (i << 31));
         fill_near_ties(&data, i);
         data.x[0] = i == 0 ? from_bits(0x4021a664) : data.x[0];
-        failures += !run_text_once(arena, text, slots, sizeof slots / sizeof *slots, memory) || wrong(&data, row);
+        failures += run_once(arena, text, slots, SLOTS, memory, &data, row);
     }
     for (uint32_t i = 0; i < FAR_DIVISORS * FAR_EXPONENTS && !failures; i++) {
         data.s = far_divisors[i % FAR_DIVISORS];
         fill_far(&data, far_exponents[i / FAR_DIVISORS], i);
-        failures += !run_text_once(arena, text, slots, sizeof slots / sizeof *slots, memory) || wrong(&data, row);
+        failures += run_once(arena, text, slots, SLOTS, memory, &data, row);
     }
     if (is_half && !failures && data.ties < TIE_RUNS * COUNT / 32) {
         printf("%s: only %d numbers near ties\n", row, data.ties);
@@ -197,6 +213,6 @@ int main(void)
     nvptx_begin(NULL);
     int failures = 0;
     for (const char *stored = "deh"; *stored; stored++)
-        failures += check("sm_80", *stored) + check("sm_90a", *stored);
+        failures += check("sm_80", *stored, false) + check("sm_90a", *stored, false) + check("sm_90a", *stored, true);
     return failures != 0;
 }

@@ -236,12 +236,12 @@ kernel both(x: in f32[N], s: f32, y: out bf16[N], z: out f32[N]) grid(b: cdiv(N,
 }
 END
     "$TILECC" -arch=sm_90a,sm_80 --emit=ptx quotient.tile
-    # Two lower halves at a time against the distance of a tie; behind the branch every quotient is rounded right.
-    grep -q 'min\.u16x2' quotient_half.0.sm_90a.ptx
+    # The least of the lower halves against a tie; behind the branch every quotient is rounded right.
+    grep -q 'min\.s16x2' quotient_half.0.sm_90a.ptx
     [ "$(grep -c 'div\.rn\.f32' quotient_half.0.sm_90a.ptx)" -ge 4 ]
     for file in quotient_half.0.sm_80.ptx quotient_other.0.sm_90a.ptx quotient_both.0.sm_90a.ptx; do
         [ -s "$file" ]
-        ! grep -q 'min\.u16x2' "$file" || { echo "$file: near quotients"; return 1; }
+        ! grep -q 'min\.s16x2' "$file" || { echo "$file: near quotients"; return 1; }
     done
 }
 

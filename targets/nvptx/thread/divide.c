@@ -2,9 +2,15 @@
  * two ways; both test all numbers of a thread, and a thread that fails the test divides in the longer, general way.
  *
  * - Every quotient is rounded right, by Markstein's correction.
- * - Where quotients only become bf16, x * (1/s) is used as it is.  It lies less than 2 units of f32 from x/s, so that both
- *   round to the same bf16 (x/s by way of an f32) unless the product lies within 2 units of a tie; the test looks for ties. */
+ * - Where quotients only become bf16, x is multiplied by a number a little larger than 1/s.  The product is no smaller than x/s
+ *   in magnitude, and at most 8 units of f32 larger, so that both round to the same bf16 (x/s by way of an f32) unless a tie
+ *   lies at the product or at most 8 units below; the test looks for that.
+ *   Where the divisor comes from what the kernel loads, as a row's sum, 1/s itself is taken, whose product lies less than 2 units
+ *   from x/s to either side.  That test takes twice as long, but the general way begins with the same products, and a thread
+ *   that holds a row is short of registers. */
 #include "targets/nvptx/thread/divide.h"
+
+#include "ir/query.h"
 
 static LLVMValueRef fma_f32(struct lowering *l, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c)
 {
@@ -94,8 +100,40 @@ static bool becomes_bf16(const struct ir_value *quotient)
     return quotient->uses != NULL;
 }
 
-/* A bf16 is the upper half of an f32, and a tie has 0x8000 in the lower half, in subnormal numbers, too.  Whether all
- * lower halves are further from that: two to a register, of each the least of what it is above 0x7ffe. */
+/* A bf16 is the upper half of an f32, and a tie has 0x8000 in the lower half, in subnormal numbers, too.  As a number with a
+ * sign that is the least one, so that the least of all lower halves tells; in upper halves stands what nobody asks for. */
+static LLVMValueRef behind_no_tie(struct lowering *l, const LLVMValueRef *product, int count)
+{
+    LLVMBuilderRef b = l->builder;
+    LLVMValueRef least = value_i32(l, 0);
+    for (int i = 0; i + 1 < count; i += 2) {
+        LLVMValueRef arguments[3] = {LLVMBuildBitCast(b, product[i], l->i32, ""),
+                                     LLVMBuildBitCast(b, product[i + 1], l->i32, ""), least};
+        least = ptx_text(l, "{.reg .b32 both; min.s16x2 both, $1, $2; min.s16x2 $0, both, $3;}", "=r,r,r,r", l->i32,
+                         arguments, 3, false);
+    }
+    LLVMValueRef lower = LLVMBuildShl(b, least, value_i32(l, 16), "");
+    return LLVMBuildICmp(b, LLVMIntSGT, lower, value_i32(l, (int64_t)0x80080000), "");
+}
+
+/* 1/s as the hardware makes it, which is right to a unit, times 1 + 2^-22: no smaller than 1/s, and larger by 7 2^-24 of it at
+ * most.  Its product is no smaller than x/s then, and rounding keeps that: also of subnormal numbers. */
+static LLVMValueRef larger_reciprocal(struct lowering *l, LLVMValueRef divisor)
+{
+    return LLVMBuildFMul(l->builder, ptx_unary(l, PTX_RCP_APPROX, l->f32, divisor), number_f32(l, 0x1.000004p0), "");
+}
+
+/* Neither the divisor nor its reciprocal counted as 0 for being subnormal. */
+static LLVMValueRef good_reciprocal(struct lowering *l, LLVMValueRef reciprocal)
+{
+    LLVMBuilderRef b = l->builder;
+    LLVMValueRef magnitude = value_intrinsic(l, "llvm.fabs", l->f32, &reciprocal, 1);
+    return LLVMBuildAnd(b, LLVMBuildFCmp(b, LLVMRealOGE, magnitude, number_f32(l, 0x1p-125), ""),
+                        LLVMBuildFCmp(b, LLVMRealOLE, magnitude, number_f32(l, 0x1p125), ""), "");
+}
+
+/* Whether all lower halves are further than 2 units from a tie: two to a register, of each the least of what it is above
+ * 0x7ffe. */
 static LLVMValueRef far_from_ties(struct lowering *l, const LLVMValueRef *quotient, int count)
 {
     LLVMBuilderRef b = l->builder;
@@ -114,15 +152,32 @@ static LLVMValueRef far_from_ties(struct lowering *l, const LLVMValueRef *quotie
                         LLVMBuildICmp(b, LLVMIntUGT, low, value_i32(l, 4), ""), "");
 }
 
+/* Computed from arguments of the kernel and numbers alone, in few steps. */
+static bool is_given(const struct ir_value *scalar, int steps)
+{
+    const struct ir_operation *op = scalar->definition;
+    if (!op || op->opcode == OP_CONSTANT)
+        return op || !scalar->block->parent;
+    for (int i = 0; i < op->operand_count; i++)
+        if (steps == 0 || !ir_has_trait(op, IR_TRAIT_ELEMENTWISE) || !is_given(op->operands[i], steps - 1))
+            return false;
+    return op->operand_count > 0;
+}
+
+enum { MOST_STEPS = 4 };
+
 static void divide_for_bf16(struct lowering *l, struct ir_operation *operation, LLVMValueRef *out, int count)
 {
     LLVMBuilderRef b = l->builder;
-    LLVMValueRef divisor = value_register(l, operation->operands[1]->definition->operands[0], 0);
-    LLVMValueRef reciprocal = ptx_unary(l, PTX_RCP_F32, l->f32, divisor);
+    const struct ir_value *scalar = operation->operands[1]->definition->operands[0];
+    LLVMValueRef divisor = value_register(l, scalar, 0);
+    bool larger = is_given(scalar, MOST_STEPS);
+    LLVMValueRef reciprocal = larger ? larger_reciprocal(l, divisor) : ptx_unary(l, PTX_RCP_F32, l->f32, divisor);
     LLVMValueRef *near = value_array(l, count), *right = value_array(l, count);
     for (int i = 0; i < count; i++)
         near[i] = LLVMBuildFMul(b, value_register(l, operation->operands[0], i), reciprocal, "");
-    LLVMValueRef good = LLVMBuildAnd(b, good_divisor(l, divisor), far_from_ties(l, near, count), "");
+    LLVMValueRef good = larger ? good_reciprocal(l, reciprocal) : good_divisor(l, divisor);
+    good = LLVMBuildAnd(b, good, larger ? behind_no_tie(l, near, count) : far_from_ties(l, near, count), "");
     LLVMBasicBlockRef start = LLVMGetInsertBlock(b), again = value_block(l, "ties"), join = value_block(l, "rounded");
     LLVMBuildCondBr(b, good, join, again);
     LLVMPositionBuilderAtEnd(b, again);

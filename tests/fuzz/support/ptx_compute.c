@@ -313,10 +313,12 @@ static bool less_integer(struct ptx_type type, uint64_t a, uint64_t b)
 /* Halves of 16 bits, each for itself. */
 static uint64_t by_halves(const struct ptx_instruction *in, uint64_t a, uint64_t b)
 {
+    const struct ptx_type half = {in->type.kind == 'S' ? 's' : 'u', 16};
     uint64_t out = 0;
     for (int i = 0; i < 2; i++) {
         uint64_t x = a >> 16 * i & 0xffff, y = b >> 16 * i & 0xffff;
-        uint64_t one = in->opcode == PTX_add ? x + y : in->opcode == PTX_min ? (x < y ? x : y) : x > y ? x : y;
+        bool less = less_integer(half, x, y);
+        uint64_t one = in->opcode == PTX_add ? x + y : less == (in->opcode == PTX_min) ? x : y;
         out |= (one & 0xffff) << 16 * i;
     }
     return out;
@@ -326,7 +328,7 @@ static bool compute_integer(const struct ptx_instruction *in, const uint64_t *v,
 {
     int bits = in->type.bits;
     uint64_t a = v[0], b = v[1], c = v[2];
-    if (in->type.kind == 'U') {
+    if (in->type.kind == 'U' || in->type.kind == 'S') {
         *out = by_halves(in, a, b);
         return in->opcode == PTX_add || in->opcode == PTX_min || in->opcode == PTX_max;
     }

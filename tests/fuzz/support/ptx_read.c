@@ -196,7 +196,7 @@ static bool read_type(const char *word, struct ptx_type *type)
         struct ptx_type type;
     } others[] = {{"pred", {'p', 1}},  {"f16x2", {'F', 32}},  {"bf16x2", {'Y', 32}}, {"bf16", {'y', 16}},
                   {"tf32", {'t', 32}}, {"e4m3x2", {'Q', 16}}, {"e5m2x2", {'R', 16}}, {"e4m3", {'q', 8}},
-                  {"e5m2", {'r', 8}},  {"u16x2", {'U', 32}}};
+                  {"e5m2", {'r', 8}},  {"u16x2", {'U', 32}},  {"s16x2", {'S', 32}}};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (strcmp(word, others[i].word) == 0) {
             *type = others[i].type;
