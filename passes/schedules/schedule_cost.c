@@ -19,7 +19,7 @@
 
 typedef const struct kernel_expression *expression;
 
-enum { MOST_DEPTH = 40, MOST_RESIDENT = 8, LANES = 128, MOST_CYCLES = 1 << 22 };
+enum { MOST_STEPS = 256, MOST_RESIDENT = 8, LANES = 128, MOST_CYCLES = 1 << 22 };
 
 /* Cycles of a multiprocessor, of what works at the same time; and the bytes that are copied. */
 struct effort {
@@ -39,6 +39,7 @@ struct walk {
     const struct kernel_variant *variant;
     const struct target_row *row;
     const struct target_costs *costs;
+    int steps; /* that a question about a value may still take: values may be made of each other over and over */
     double ring_bytes, carried_bytes, tile_bytes; /* the most of a turn; of a loop's variables; of a tile */
 };
 
@@ -83,21 +84,20 @@ static expression middle_of(const struct walk *walk, int dimension)
     return expression_make(walk->arena, KERNEL_HOST_DIV, last, number(walk, 2));
 }
 
-static expression host_of(const struct walk *walk, const struct ir_value *value, int depth);
+static expression host_of(struct walk *walk, const struct ir_value *value);
 
-static expression host_of_operands(const struct walk *walk, enum kernel_host_op op, const struct ir_operation *from,
-                                   int depth)
+static expression host_of_operands(struct walk *walk, enum kernel_host_op op, const struct ir_operation *from)
 {
-    expression a = host_of(walk, from->operands[0], depth + 1);
-    return a ? expression_make(walk->arena, op, a, host_of(walk, from->operands[1], depth + 1)) : NULL;
+    expression a = host_of(walk, from->operands[0]);
+    return a ? expression_make(walk->arena, op, a, host_of(walk, from->operands[1])) : NULL;
 }
 
 /* The integer scalar as the host would compute it; NULL: it cannot. */
-static expression host_of(const struct walk *walk, const struct ir_value *value, int depth)
+static expression host_of(struct walk *walk, const struct ir_value *value)
 {
     const struct ir_operation *op = value->definition;
     int64_t constant;
-    if (depth > MOST_DEPTH || value->type->kind != IR_TILE || value->type->rank)
+    if (walk->steps-- <= 0 || value->type->kind != IR_TILE || value->type->rank)
         return NULL;
     if (ir_constant_integer(value, &constant))
         return number(walk, constant);
@@ -110,14 +110,14 @@ static expression host_of(const struct walk *walk, const struct ir_value *value,
     case OP_EXTENT: return extent_of(walk, op);
     case OP_GRID_INDEX: return middle_of(walk, (int)ir_number(op, IR_ATTRIBUTE_DIMENSION, 0));
     case OP_GRID_SIZE: return walk->variant->grid[ir_number(op, IR_ATTRIBUTE_DIMENSION, 0)];
-    case OP_CAST: return host_of(walk, op->operands[0], depth + 1);
-    case OP_ADD: return host_of_operands(walk, KERNEL_HOST_ADD, op, depth);
-    case OP_SUB: return host_of_operands(walk, KERNEL_HOST_SUB, op, depth);
-    case OP_MUL: return host_of_operands(walk, KERNEL_HOST_MUL, op, depth);
-    case OP_DIV: return host_of_operands(walk, KERNEL_HOST_DIV, op, depth);
-    case OP_REM: return host_of_operands(walk, KERNEL_HOST_REM, op, depth);
-    case OP_MIN: return host_of_operands(walk, KERNEL_HOST_MIN, op, depth);
-    case OP_MAX: return host_of_operands(walk, KERNEL_HOST_MAX, op, depth);
+    case OP_CAST: return host_of(walk, op->operands[0]);
+    case OP_ADD: return host_of_operands(walk, KERNEL_HOST_ADD, op);
+    case OP_SUB: return host_of_operands(walk, KERNEL_HOST_SUB, op);
+    case OP_MUL: return host_of_operands(walk, KERNEL_HOST_MUL, op);
+    case OP_DIV: return host_of_operands(walk, KERNEL_HOST_DIV, op);
+    case OP_REM: return host_of_operands(walk, KERNEL_HOST_REM, op);
+    case OP_MIN: return host_of_operands(walk, KERNEL_HOST_MIN, op);
+    case OP_MAX: return host_of_operands(walk, KERNEL_HOST_MAX, op);
     default: return NULL;
     }
 }
@@ -131,7 +131,7 @@ static expression unknown_turns(const struct walk *walk, int64_t step)
     return number(walk, (int64_t)turns);
 }
 
-static expression turns_of(const struct walk *walk, const struct ir_operation *loop)
+static expression turns_of(struct walk *walk, const struct ir_operation *loop)
 {
     int64_t step;
     if (loop->opcode != OP_FOR || ir_number(loop, IR_ATTRIBUTE_MULTIPLY, 0) ||
@@ -139,7 +139,8 @@ static expression turns_of(const struct walk *walk, const struct ir_operation *l
         return unknown_turns(walk, 1);
     bool down = step < 0;
     step = down ? -step : step;
-    expression lower = host_of(walk, loop->operands[down], 0), upper = host_of(walk, loop->operands[!down], 0);
+    walk->steps = MOST_STEPS;
+    expression lower = host_of(walk, loop->operands[down]), upper = host_of(walk, loop->operands[!down]);
     expression span = expression_make(walk->arena, KERNEL_HOST_SUB, upper, lower);
     span = expression_make(walk->arena, KERNEL_HOST_MAX, span, number(walk, 0));
     expression turns = expression_make(walk->arena, KERNEL_HOST_CDIV, span, number(walk, step));
@@ -161,25 +162,26 @@ static const struct ir_type *worked_on(const struct ir_operation *op)
 }
 
 /* Whether the value is another one for the next program. */
-static bool is_own(const struct ir_value *value, int depth)
+static bool is_own(struct walk *walk, const struct ir_value *value)
 {
     const struct ir_operation *op = value->definition;
-    if (!op || depth > MOST_DEPTH || op->region_count)
+    if (!op || walk->steps-- <= 0 || op->region_count)
         return false;
     if (op->opcode == OP_GRID_INDEX)
         return ir_number(op, IR_ATTRIBUTE_DIMENSION, 0) == 0;
     for (int i = 0; i < op->operand_count; i++)
-        if (is_own(op->operands[i], depth + 1))
+        if (is_own(walk, op->operands[i]))
             return true;
     return false;
 }
 
 /* What neighbours read at the same time comes to all of them at the price of one. */
-static void add_copy(const struct walk *walk, const struct ir_operation *op, double bytes, struct effort *effort)
+static void add_copy(struct walk *walk, const struct ir_operation *op, double bytes, struct effort *effort)
 {
+    walk->steps = MOST_STEPS;
     bool own = !(ir_op_info[op->opcode].traits & IR_TRAIT_READ);
     for (int i = 0; i < op->operand_count && !own; i++)
-        own = is_own(op->operands[i], 0);
+        own = is_own(walk, op->operands[i]);
     effort->bytes += bytes;
     effort->copies += bytes / (own ? walk->costs->ring_bytes : walk->costs->neighbour_bytes);
 }
@@ -291,15 +293,15 @@ static double weight_of(const struct walk *walk, const struct account *account)
 }
 
 /* Whether all programs of a launch have the same value. */
-static bool is_of_launch(const struct ir_value *value, int depth)
+static bool is_of_launch(struct walk *walk, const struct ir_value *value)
 {
     const struct ir_operation *op = value->definition;
     if (!op)
         return !value->block->parent;
-    if (depth > MOST_DEPTH || !ir_has_trait(op, IR_TRAIT_PURE) || op->opcode == OP_GRID_INDEX || op->region_count)
+    if (walk->steps-- <= 0 || !ir_has_trait(op, IR_TRAIT_PURE) || op->opcode == OP_GRID_INDEX || op->region_count)
         return false;
     for (int i = 0; i < op->operand_count; i++)
-        if (!is_of_launch(op->operands[i], depth + 1))
+        if (!is_of_launch(walk, op->operands[i]))
             return false;
     return true;
 }
@@ -310,7 +312,8 @@ static void add_branches(struct walk *walk, struct account *sum, const struct ir
 {
     struct account way[2] = {account_of(walk, op->regions[0], in_loop), account_of(walk, op->regions[1], in_loop)};
     bool first_is_more = weight_of(walk, &way[0]) > weight_of(walk, &way[1]);
-    if (is_of_launch(op->operands[0], 0)) {
+    walk->steps = MOST_STEPS;
+    if (is_of_launch(walk, op->operands[0])) {
         add_account(walk, sum, &way[first_is_more], 1);
         return;
     }

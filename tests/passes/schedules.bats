@@ -87,6 +87,16 @@ kernel k(x: in f32[M, N], n: in i32[M], y: out f32[M]) grid(i: cdiv(M, BM)) tune
         total += sum(x[i*BM +: BM, k +: BN], axis = 1);
     y[i*BM +: BM] = total;
 }
+kernel squares(x: in f32[M, N], y: out f32[M]) grid(i: cdiv(M, BM)) tune(BM: {1, 16} = 16, BN: {64, 1024} = 64)
+{
+    var total = f32[BM](0);
+    var end = N;
+    static for s in 0..60 { end = (end * end) % 10007; }
+    for k in 0..end step BN
+        total += sum(x[i*BM +: BM, k +: BN], axis = 1);
+    if (end > 3)
+        y[i*BM +: BM] = total;
+}
 kernel copy(x: in f32[N], y: out f32[N]) grid(i: cdiv(N, B)) tune(B: {64, 256, 1024} = 1024)
 {
     y[i*B +: B] = x[i*B +: B];
@@ -95,6 +105,7 @@ E
     sets --schedules=4 k.tile >said
     cat said
     grep -F 'of 6 candidates' said
+    grep -F 'of 4 candidates' said
     grep -F 'of 3 candidates' said
 }
 
