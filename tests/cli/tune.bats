@@ -46,6 +46,22 @@ tune() { expect 0 tilecc tune -arch=cpu --seconds=0.01 "$@"; }
     grep -q '^# axpy cpu: over 1 shape none of 0 schedules is better than the default by more than the noise$' k.tuning
 }
 
+@test "instances of other types and keys are tuned by themselves" {
+    cat >rows.tile <<'END'
+kernel rows<T: {f32, f16}>(x: in T[M, N], y: out T[M]) const(B: {64, 256} >= N) grid(m: cdiv(M, R)) tune(R: {1, 64} = 1)
+{
+    y[m*R +: R] = T(sum(f32(x[m*R +: R, 0 +: B]), axis = 1));
+}
+END
+    expect 0 tilecc tune -arch=cpu --seconds=0.01 rows.tile 'rows_f32([2000, N])' 'rows_f16([2000, 50])' N=50,60,200
+    contains '4 calls of 3 instances, 3 schedules beside the defaults, 3 of them new'
+    for head in 'rows<f32>\[B=64\]' 'rows<f32>\[B=256\]' 'rows<f16>\[B=64\]'; do
+        [ "$(grep -c "^\(# \)\?$head cpu" rows.tuning)" = 1 ] || { cat rows.tuning; return 1; }
+    done
+    grep -q '"call": "rows_f32(\[2000, 200\])", "kernel": "rows<f32>\[B=256\]", .*"N": 200' rows.tuning.log
+    expect 0 tilecc -arch=cpu --tuning=rows.tuning rows.tile -o rows.o
+}
+
 @test "a run that was killed goes on from its log" {
     sed -i 's/tune(.*)/tune(B: {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048} = 1)/' k.tile
     # some thing of it is in the log, but not all

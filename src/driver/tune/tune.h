@@ -64,7 +64,7 @@ struct tune_log {
 
 /* The calls of one instance, whose schedules are its candidates. */
 struct tune_unit {
-    const char *kernel, *symbol;
+    const char *kernel;
     VECTOR(int) calls; /* of the log */
     struct front_space space;
     struct bench bench;   /* those calls */

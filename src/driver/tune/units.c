@@ -96,13 +96,12 @@ static bool add_call(struct tune *tune, struct bench_call *bench, double weight)
 static void add_to_unit(struct tune *tune, int number)
 {
     const struct tune_call *call = &tune->log.calls.data[number];
-    const char *symbol = call->bench->asked->entry->symbol;
     for (int i = 0; i < tune->units.count; i++)
         if (strcmp(tune->units.data[i].kernel, call->kernel) == 0) {
             vector_push(tune->arena, &tune->units.data[i].calls, number);
             return;
         }
-    struct tune_unit unit = {.kernel = call->kernel, .symbol = symbol};
+    struct tune_unit unit = {.kernel = call->kernel};
     vector_push(tune->arena, &unit.calls, number);
     vector_push(tune->arena, &tune->units, unit);
 }
