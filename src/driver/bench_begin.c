@@ -71,17 +71,21 @@ static bool write_file(const struct bench *bench, const char *name, const void *
 
 bool bench_write_program(struct bench *bench, enum exit_code *code)
 {
-    const struct embedded_file *measure = embedded_find("measure.h"),
+    const struct embedded_file *measure = embedded_find("measure.h"), *header = embedded_find("tile_rt.h"),
                                *run_time = emit_find_runtime(bench->options, code);
-    struct buffer text = {0};
+    struct buffer text = {0}, calls = {0};
     if (!run_time)
         return false;
+    bench_put_calls(&calls, bench);
     bench_put_program(&text, bench);
-    bool good = write_file(bench, "measure.c", text.data, text.size) &&
+    bool good = write_file(bench, "calls.c", calls.data, calls.size) &&
+                write_file(bench, "measure.c", text.data, text.size) &&
+                write_file(bench, "tile_rt.h", header->data, header->size) &&
                 write_file(bench, "measure.h", measure->data, measure->size) &&
                 write_file(bench, "tile_rt.o", run_time->data, run_time->size);
     if (!good)
         *code = EXIT_FILE;
     buffer_free(&text);
+    buffer_free(&calls);
     return good;
 }

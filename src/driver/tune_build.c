@@ -56,6 +56,7 @@ static const char *link_program(const struct tune *tune, const struct tune_unit 
                            "-I",
                            arena_printf(tune->arena, "%d", number),
                            "measure.c",
+                           "calls.c",
                            file_of(unit, number, "kernels.o"),
                            "tile_rt.o",
                            "-o",

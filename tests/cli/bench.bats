@@ -204,6 +204,16 @@ killed_while_compiling() {
     contains "cannot make the folder '$PWD/none/tilecc-"
 }
 
+@test "kernels may have the names of the program that calls them" {
+    for name in call_0 query_0 calls memories_0 measure_main measure_copy copy count arguments stream memory info p0 p1; do
+        echo "kernel $name(p0: in f32[N], stream: f32, p1: out f32[N]) grid(i: cdiv(N, 64)) { p1[i*64 +: 64] = p0[i*64 +: 64] + stream; }"
+    done >names.tile
+    sed -n 's/^kernel \([a-z0-9_]*\).*/\1([100], 2)/p' names.tile >calls
+    mapfile -t calls <calls
+    expect 0 tilecc bench -arch=cpu --seconds=1e-9 --prefix= names.tile "${calls[@]}" --json=j.json
+    [ "$(grep -cE '^[a-z0-9_]+\(\[100\], 2\) .* 0$' <<<"$output")" = "${#calls[@]}" ] || { echo "$output"; return 1; }
+}
+
 @test "without a GPU that is said" {
     [ ! -e /dev/nvidiactl ] || skip "there is one"
     needs_ptxas

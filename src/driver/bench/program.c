@@ -1,13 +1,14 @@
-/* The C program of `tilecc bench`: a function a call, the memory that each passes, and measure.h, which does the rest.
+/* The C program of `tilecc bench`, in two files.  calls.c has a function a call:
  *
- *     static int call_0(struct CUstream_st *stream, void *const *memory)
+ *     int tile_rt_bench_call_0(struct CUstream_st *tile_rt_stream, void *const *tile_rt_memory)
  *     {
- *         const struct tile_f16_2 x = {memory[0], {16384, 4096}, {4096, 1}};
- *         const struct tile_f16_2 y = {memory[1], {16384, 4096}, {4096, 1}};
- *         return softmax_f16(stream, &x, &y);
+ *         const struct tile_f16_2 tile_rt_p0 = {tile_rt_memory[0], {16384, 4096}, {4096, 1}};
+ *         const struct tile_f16_2 tile_rt_p1 = {tile_rt_memory[1], {16384, 4096}, {4096, 1}};
+ *         return softmax_f16(tile_rt_stream, &tile_rt_p0, &tile_rt_p1);
  *     }
  *
- * Names of C are numbers here, so that none of a kernel's can clash with them. */
+ * measure.c has the memory that each passes, and measure.h, which does the rest.  It does not see the header of the
+ * kernels, and what calls.c adds to that begins with tile_rt_, as no name of a source may in C: nothing can clash. */
 #include "driver/bench/bench.h"
 
 #include <math.h>
@@ -23,7 +24,8 @@ static void put_view(struct buffer *out, const struct bench_call *call, int inde
 {
     const struct kernel_parameter *p = &call->asked->entry->parameters.data[index];
     const struct host_argument *a = &call->asked->arguments[index];
-    buffer_printf(out, "    const struct tile_%s_%d p%d = {memory[%d]", element_name(p), p->rank, index, memory);
+    buffer_printf(out, "    const struct tile_%s_%d tile_rt_p%d = {tile_rt_memory[%d]", element_name(p), p->rank, index,
+                  memory);
     for (int list = 0; p->rank && list < 2; list++)
         for (int d = 0; d < p->rank; d++)
             buffer_printf(out, "%s%lld%s", d ? ", " : ", {", (long long)(list ? a->stride : a->extent)[d],
@@ -61,7 +63,7 @@ static void put_value(struct buffer *out, const struct bench_call *call, int ind
     if (p->kind != KERNEL_POINTER)
         put_number(out, scalar_element(p), call->asked->arguments[index].bits);
     else if (memory >= 0)
-        buffer_printf(out, "memory[%d]", memory);
+        buffer_printf(out, "tile_rt_memory[%d]", memory);
     else
         buffer_puts(out, "NULL");
 }
@@ -69,7 +71,7 @@ static void put_value(struct buffer *out, const struct bench_call *call, int ind
 static void put_struct(struct buffer *out, const struct bench_call *call, int index, const int *memory)
 {
     const struct kernel_entry *entry = call->asked->entry;
-    buffer_printf(out, "    const struct %s p%d = {", entry->parameters.data[index].structure->c_name, index);
+    buffer_printf(out, "    const struct %s tile_rt_p%d = {", entry->parameters.data[index].structure->c_name, index);
     for (int i = index + 1; i < entry->parameters.count; i++)
         if (entry->parameters.data[i].member_of == index + 1) {
             buffer_puts(out, entry->parameters.data[i].member ? ", " : "");
@@ -87,7 +89,7 @@ static void put_arguments(struct buffer *out, const struct bench_call *call, con
             continue;
         buffer_puts(out, ", ");
         if (p->kind == KERNEL_STRUCT || (p->kind == KERNEL_VIEW && memory[i] >= 0))
-            buffer_printf(out, "&p%d", i);
+            buffer_printf(out, "&tile_rt_p%d", i);
         else if (p->kind == KERNEL_VIEW)
             buffer_puts(out, "NULL");
         else
@@ -109,15 +111,21 @@ static void put_variables(struct buffer *out, const struct bench_call *call, con
     }
 }
 
+static void put_head(struct buffer *out, int number, bool query)
+{
+    buffer_printf(out, "int tile_rt_bench_%s_%d(struct CUstream_st *tile_rt_stream, void *const *tile_rt_memory%s)",
+                  query ? "query" : "call", number, query ? ", struct tile_kernel_info *tile_rt_info" : "");
+}
+
 static void put_function(struct buffer *out, const struct bench_call *call, int number, const int *memory, bool query)
 {
-    buffer_printf(out, "static int %s_%d(struct CUstream_st *stream, void *const *memory%s)\n{\n",
-                  query ? "query" : "call", number, query ? ", struct tile_kernel_info *info" : "");
+    put_head(out, number, query);
+    buffer_puts(out, "\n{\n");
     put_variables(out, call, memory);
-    buffer_puts(out, "    (void)memory;\n");
-    buffer_printf(out, "    return %s%s(stream", call->asked->entry->symbol, query ? "_query" : "");
+    buffer_puts(out, "    (void)tile_rt_memory;\n");
+    buffer_printf(out, "    return %s%s(tile_rt_stream", call->asked->entry->symbol, query ? "_query" : "");
     put_arguments(out, call, memory);
-    buffer_puts(out, query ? ", info);\n}\n" : ");\n}\n");
+    buffer_puts(out, query ? ", tile_rt_info);\n}\n" : ");\n}\n");
 }
 
 /* What memory holds while it is timed: what is only written, nothing. */
@@ -157,19 +165,35 @@ static int number_memories(const struct bench_call *call, int *memory)
     return count;
 }
 
+void bench_put_calls(struct buffer *out, const struct bench *bench)
+{
+    buffer_puts(out, "/* Made by tilecc bench: calls of kernels. */\n#include <math.h>\n#include <stddef.h>\n"
+                     "#include \"kernels.h\"\n");
+    for (int i = 0; i < bench->call_count; i++) {
+        int memory[ASKED_MOST_PARAMETERS];
+        number_memories(&bench->calls[i], memory);
+        for (int query = 0; query < 2; query++) {
+            buffer_putc(out, '\n');
+            put_function(out, &bench->calls[i], i, memory, query);
+        }
+    }
+}
+
 void bench_put_program(struct buffer *out, const struct bench *bench)
 {
     struct buffer list = {0};
-    buffer_printf(out, "/* Made by tilecc bench: calls of kernels, which measure.h times. */\n#include \"kernels.h\"\n"
-                       "#include \"measure.h\"\n");
+    buffer_puts(out, "/* Made by tilecc bench: calls of calls.c, which measure.h times. */\n#include \"tile_rt.h\"\n"
+                     "#include \"measure.h\"\n");
     for (int i = 0; i < bench->call_count; i++) {
         int memory[ASKED_MOST_PARAMETERS], count = number_memories(&bench->calls[i], memory);
         buffer_putc(out, '\n');
-        put_function(out, &bench->calls[i], i, memory, false);
-        put_function(out, &bench->calls[i], i, memory, true);
+        for (int query = 0; query < 2; query++) {
+            put_head(out, i, query);
+            buffer_puts(out, ";\n");
+        }
         put_memories(out, &bench->calls[i], i);
-        buffer_printf(&list, "    {call_%d, query_%d, %d, %d, memories_%d},\n", i, i, count, (int)bench->calls[i].check,
-                      i);
+        buffer_printf(&list, "    {tile_rt_bench_call_%d, tile_rt_bench_query_%d, %d, %d, memories_%d},\n", i, i, count,
+                      (int)bench->calls[i].check, i);
     }
     buffer_printf(
         out,

@@ -101,9 +101,9 @@ enum exit_code bench_run(struct bench *bench)
 {
     struct arena *arena = bench->arena;
     const char *program = arena_printf(arena, "%s/measure", bench->folder);
-    const char *words[] = {bench->compiler, "-O2",       "-std=c99",  "-D_GNU_SOURCE", "-w",
-                           "-I.",           "measure.c", "kernels.o", "tile_rt.o",     "-o",
-                           "measure",       "-ldl",      "-lpthread", "-lm",           NULL};
+    const char *words[] = {
+        bench->compiler, "-O2",       "-std=c99", "-D_GNU_SOURCE", "-w",   "-I.",       "measure.c", "calls.c",
+        "kernels.o",     "tile_rt.o", "-o",       "measure",       "-ldl", "-lpthread", "-lm",       NULL};
     double each = bench->options->bench_seconds > 0 ? bench->options->bench_seconds : 1;
     struct child_result result;
     bool good = run_words(bench, words, 300, false, "cannot make the program", &result);
