@@ -421,3 +421,41 @@ END
     grep -qxF ' *  Memory of a launch: the sums of the instances that share a loop, and how many are there' g.h
     grep -qF 'size_t g_workspace(struct CUstream_st *stream, const struct tile_f32_1 *x' g.h
 }
+
+@test "extents whose strides 64 bits do not hold give a view that calls refuse, and nothing undefined" {
+    echo 'kernel fill(x: out f32[A, B, C]) grid(a: A) { for b in 0..B for c in 0..C x[a, b, c] = 1.0; }' >large.tile
+    "$TILECC" -arch=cpu --prefix= large.tile
+    "$TILECC" --emit-runtime -o large_rt.o
+    cat >large.c <<'END'
+#include "large.h"
+#include <stdio.h>
+static int refused(int64_t a, int64_t b, int64_t c)
+{
+    float element = 0;
+    struct tile_f32_3 view = tile_f32_3_row_major(&element, a, b, c);
+    int status = fill(TILE_CPU, &view);
+    if (status == TILE_ERR_ARG && element == 0)
+        return 1;
+    printf("%lld %lld %lld: %d\n", (long long)a, (long long)b, (long long)c, status);
+    return 0;
+}
+int main(void)
+{
+    const int64_t large = (int64_t)1 << 40, least = -1 - (int64_t)(~(uint64_t)0 >> 1);
+    float elements[24] = {0};
+    struct tile_f32_3 view = tile_f32_3_row_major(elements, 2, 3, 4), empty = tile_f32_3_row_major(elements, 0, 3, 4);
+    if (view.stride[0] != 12 || view.stride[1] != 4 || view.stride[2] != 1 || fill(TILE_CPU, &view) || elements[23] != 1)
+        return 1;
+    if (empty.stride[0] != 12 || fill(TILE_CPU, &empty))
+        return 2;
+    return !(refused(1, large, large) && refused(1, 2, -4) && refused(large, large, large) && refused(1, large, least) &&
+             refused(1, least, least) && refused(1, -1, 1));
+}
+END
+    undefined=
+    echo 'int main(void) { return 0; }' >plain.c
+    ! $CC -fsanitize=undefined -fno-sanitize-recover plain.c -o plain 2>/dev/null || undefined='-fsanitize=undefined -fno-sanitize-recover'
+    # shellcheck disable=SC2086
+    $CC -std=c99 -Wall -Wextra -Wpedantic -Werror $undefined large.c large.o large_rt.o -o large -ldl -lpthread
+    ./large
+}

@@ -109,6 +109,16 @@ void header_put_view_guard(struct buffer *out, struct view_kind kind)
     buffer_printf(out, "_%d", kind.rank);
 }
 
+/* A stride that 64 bits do not hold is -1, as is what follows from it: a call refuses such a view. */
+static void put_packed_stride(struct buffer *out, int d)
+{
+    buffer_printf(
+        out,
+        "    view.stride[%d] = view.stride[%d] < 0 || extent%d < 0 || (extent%d > 0 && view.stride[%d] > most / "
+        "extent%d)\n                         ? -1\n                         : view.stride[%d] * extent%d;\n",
+        d, d + 1, d + 1, d + 1, d + 1, d + 1, d + 1, d + 1);
+}
+
 /* Row-major views of memory without gaps, from a pointer that may be written through, or not. */
 static void put_constructor(struct buffer *out, struct view_kind kind, bool constant)
 {
@@ -127,6 +137,8 @@ static void put_constructor(struct buffer *out, struct view_kind kind, bool cons
     buffer_puts(out, ")\n{\n    struct ");
     header_put_tag(out, kind);
     buffer_puts(out, " view;\n");
+    if (kind.rank > 1)
+        buffer_puts(out, "    const int64_t most = (int64_t)(~(uint64_t)0 >> 1);\n");
     if (constant)
         buffer_printf(out, "    view.data = (%s%s*)(uintptr_t)data;\n", type, space);
     else
@@ -136,7 +148,7 @@ static void put_constructor(struct buffer *out, struct view_kind kind, bool cons
         if (d == kind.rank - 1)
             buffer_printf(out, "    view.stride[%d] = 1;\n", d);
         else
-            buffer_printf(out, "    view.stride[%d] = view.stride[%d] * extent%d;\n", d, d + 1, d + 1);
+            put_packed_stride(out, d);
     }
     buffer_puts(out, "    return view;\n}\n");
 }
