@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -78,6 +79,28 @@ bool file_is_folder(const char *path)
 {
     struct stat status;
     return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+static bool stat_folder(const char *path, size_t size, struct stat *status)
+{
+    char folder[PATH_MAX];
+    if (size >= sizeof folder)
+        return false;
+    memcpy(folder, path, size);
+    folder[size] = 0;
+    return stat(size ? folder : ".", status) == 0;
+}
+
+bool file_is_one_place(const char *a, const char *b)
+{
+    const char *slash_a = strrchr(a, '/'), *slash_b = strrchr(b, '/');
+    struct stat of_a, of_b;
+    if (strcmp(a, b) == 0)
+        return true;
+    return strcmp(slash_a ? slash_a + 1 : a, slash_b ? slash_b + 1 : b) == 0 &&
+           stat_folder(a, slash_a ? (size_t)(slash_a - a) + 1 : 0, &of_a) &&
+           stat_folder(b, slash_b ? (size_t)(slash_b - b) + 1 : 0, &of_b) && of_a.st_dev == of_b.st_dev &&
+           of_a.st_ino == of_b.st_ino;
 }
 
 enum output_kind { OUTPUT_REPLACE, OUTPUT_IN_PLACE, OUTPUT_STANDARD };

@@ -11,6 +11,8 @@ bool file_read(const char *path, size_t limit, struct buffer *out);
 /* What is there and is no file that something may stand beside: a device such as /dev/null, a pipe. */
 bool file_is_device(const char *path);
 bool file_is_folder(const char *path);
+/* Do both name one place, d/k.h and ../d/k.h, where a file may not be yet?  By its folder, which symbolic links may lead to. */
+bool file_is_one_place(const char *a, const char *b);
 
 struct output_set;
 struct output_set *output_set_create(struct arena *arena);

@@ -22,9 +22,9 @@ static void add_output(struct compilation *compilation, add_function *add, const
     const struct written *written = compilation->written;
     bool taken = false;
     for (int i = 0; i < compilation->output_names.count; i++)
-        taken |= strcmp(compilation->output_names.data[i], path) == 0;
+        taken |= file_is_one_place(compilation->output_names.data[i], path);
     for (int i = 0; written && i < written->count; i++)
-        taken |= strcmp(written->data[i], path) == 0 && strcmp(path, "-") != 0;
+        taken |= strcmp(path, "-") != 0 && file_is_one_place(written->data[i], path);
     if (taken) {
         driver_error(compilation->options, "two outputs have the name '%s'", path);
         compilation->code = EXIT_USAGE;
@@ -281,13 +281,13 @@ static void add_shared(struct compilation *compilation, const char *header, cons
     const struct written *lists[] = {compilation->shared, compilation->written};
     struct buffer text = {0};
     for (int i = 0; i < lists[0]->count; i++)
-        if (strcmp(lists[0]->data[i], path) == 0)
+        if (file_is_one_place(lists[0]->data[i], path))
             return;
     bool is_taken = false;
     for (int i = 0; i < compilation->output_names.count; i++)
-        is_taken |= strcmp(compilation->output_names.data[i], path) == 0;
+        is_taken |= file_is_one_place(compilation->output_names.data[i], path);
     for (int i = 0; i < lists[1]->count; i++)
-        is_taken |= strcmp(lists[1]->data[i], path) == 0;
+        is_taken |= file_is_one_place(lists[1]->data[i], path);
     if (is_taken) {
         driver_error(compilation->options, "two outputs have the name '%s'", path);
         compilation->code = EXIT_USAGE;

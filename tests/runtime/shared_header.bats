@@ -103,6 +103,17 @@ END
     cp one.tile in.h
     run "$TILECC" --emit=header --shared-header=in.h in.h -o x.h
     [ "$status" = 2 ] && [[ $output == *"the output 'in.h' is the input 'in.h'"* ]]
+    mkdir -p way
+    ln -sfn way link
+    cp one.tile way/one.tile
+    for name in ./one.h ../way/one.h .././way/one.h ../link/one.h; do
+        run "$TILECC" --emit=header "--shared-header=$name" way/one.tile -o way/one.h
+        [ "$status" = 2 ] && [[ $output == *"two outputs have the name 'way/$name'"* ]] && [ ! -e way/one.h ] || { echo "$name: $output"; return 1; }
+    done
+    "$TILECC" --emit=header --shared-header=../one.h way/one.tile -o way/one.h # of the same name in another folder
+    grep -q '^#include "../one.h"' way/one.h
+    ! grep -q '#include "' one.h
+    rm one.h
     run "$TILECC" --emit=header --shared-header=nowhere/common.h two.tile
     [ "$status" = 3 ]
 }
