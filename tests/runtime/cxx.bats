@@ -51,6 +51,8 @@ template <class T, std::size_t Rank> struct spread {
     static constexpr bool is_always_strided() { return true; }
 };
 END
+    with_mdspan=$(find_mdspan)
+    export with_mdspan
 }
 
 setup() {
@@ -58,14 +60,27 @@ setup() {
     export TILECC_CACHE=
 }
 
+# The first here whose library has std::mdspan; nothing where none has.
+find_mdspan() {
+    local compiler
+    for compiler in g++-15 'clang++-19 -stdlib=libc++' 'clang++-20 -stdlib=libc++' 'clang++ -stdlib=libc++'; do
+        if echo '#include <mdspan>
+            int main() { return __cpp_lib_mdspan == 0; }' | $compiler -std=c++23 -x c++ - -o probe 2>/dev/null && ./probe; then
+            echo "$compiler"
+            return
+        fi
+    done
+}
+
 # Each compiler here in each standard that it knows: `each file options...`; makes ./a.out where no option is -fsyntax-only.
 each() {
     local compiler standard found=0
-    for compiler in g++ clang++ clang++-19; do
-        command -v "$compiler" >/dev/null || continue
+    for compiler in g++ clang++ clang++-19 "$with_mdspan"; do
+        command -v ${compiler%% *} >/dev/null || continue
         for standard in 17 20 23; do
-            "$compiler" -std=c++$standard -fsyntax-only -x c++ /dev/null 2>/dev/null || continue
-            "$compiler" -std=c++$standard -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror \
+            [ "$compiler" != "$with_mdspan" ] || [ $standard = 23 ] || continue
+            $compiler -std=c++$standard -fsyntax-only -x c++ /dev/null 2>/dev/null || continue
+            $compiler -std=c++$standard -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror \
                 -fsanitize=signed-integer-overflow -fsanitize-undefined-trap-on-error -I. "$@" || return 1
             case " $* " in *' -fsyntax-only '*) ;; *) ./a.out || { echo "$compiler $standard: $?"; return 1; } ;; esac
             found=$((found + 1))
