@@ -11,7 +11,7 @@ bool file_read(const char *path, size_t limit, struct buffer *out);
 /* What is there and is no file that something may stand beside: a device such as /dev/null, a pipe. */
 bool file_is_device(const char *path);
 bool file_is_folder(const char *path);
-/* Do both name one place, d/k.h and ../d/k.h, where a file may not be yet?  By its folder, which symbolic links may lead to. */
+/* Do both name one place, where a file need not be yet?  Ways of other words and symbolic links may lead to its folder. */
 bool file_is_one_place(const char *a, const char *b);
 
 struct output_set;

@@ -74,7 +74,7 @@ bool bench_bind_calls(struct bench *bench, struct compilation *compilation);
 bool bench_bind(struct bench *bench, struct compilation *compilation);
 /* The value of a formula over the call's extents: numbers, names, + - * / and brackets.  False: said what is wrong. */
 bool bench_evaluate(const struct bench *bench, const struct host_call *call, const char *formula, double *value);
-/* The C program, for kernels.h, kernels.o and tile_rt.h beside it: calls.c and measure.c. */
+/* The C program, for kernels.h, kernels.o and tile_rt.h beside it: a file of calls and the rest. */
 void bench_put_calls(struct buffer *out, const struct bench *bench);
 void bench_put_program(struct buffer *out, const struct bench *bench);
 /* Writes inputs for the checked calls, and keeps what the interpreter makes of them. */

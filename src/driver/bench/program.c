@@ -1,4 +1,4 @@
-/* The C program of `tilecc bench`, in two files.  calls.c has a function a call:
+/* The C program of `tilecc bench`, in two files.  That of calls has a function a call:
  *
  *     int tile_rt_bench_call_0(struct CUstream_st *tile_rt_stream, void *const *tile_rt_memory)
  *     {
@@ -7,8 +7,8 @@
  *         return softmax_f16(tile_rt_stream, &tile_rt_p0, &tile_rt_p1);
  *     }
  *
- * measure.c has the memory that each passes, and measure.h, which does the rest.  It does not see the header of the
- * kernels, and what calls.c adds to that begins with tile_rt_, as no name of a source may in C: nothing can clash. */
+ * The other has the memory that each passes, and measure.h, which does the rest.  It does not see the header of the
+ * kernels, and what the first adds to that begins with tile_rt_, as no name of a source may in C: nothing can clash. */
 #include "driver/bench/bench.h"
 
 #include <math.h>
