@@ -180,9 +180,12 @@ def _read_array_interface(value, name, written):
 
 
 def _read_cuda_interface(value, name, written):
+    interface = getattr(value, "__cuda_array_interface__", None)
+    if interface is None:  # JAX: the class has it, arrays on the CPU and those of some elements do not
+        return _read_dlpack(value, name, written)
     device = getattr(value, "device", 0)
     device = getattr(device, "id", device)  # CuPy's
-    return _read_interface(value, name, written, value.__cuda_array_interface__, device if isinstance(device, int) else 0)
+    return _read_interface(value, name, written, interface, device if isinstance(device, int) else 0)
 
 
 def _read_view(value, name, written):

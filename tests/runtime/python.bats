@@ -224,6 +224,12 @@ was = y.sum(0)
 k.axpy(1, Exported(y[0]), Exported(y[1]))
 assert np.array_equal(y[1], was)
 raised(TypeError, "y f64", k.axpy, 1, y[0], Exported(np.ones(4)))
+class OfHost(Exported):  # JAX: the class has an interface of GPUs, arrays on the CPU have not
+    @property
+    def __cuda_array_interface__(self): raise AttributeError("only defined for GPU buffers")
+was = y.sum(0)
+k.axpy(1, OfHost(y[0]), OfHost(y[1]))
+assert np.array_equal(y[1], was)
 class Copied(Exported):  # exports memory that goes with the capsule
     def __dlpack__(self): return self.value.copy().__dlpack__()
     def __dlpack_device__(self): return self.value.__dlpack_device__()
