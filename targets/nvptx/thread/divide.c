@@ -176,8 +176,9 @@ static void divide_for_bf16(struct lowering *l, struct ir_operation *operation, 
     LLVMValueRef *near = value_array(l, count), *right = value_array(l, count);
     for (int i = 0; i < count; i++)
         near[i] = LLVMBuildFMul(b, value_register(l, operation->operands[0], i), reciprocal, "");
-    LLVMValueRef good = larger ? good_reciprocal(l, reciprocal) : good_divisor(l, divisor);
-    good = LLVMBuildAnd(b, good, larger ? behind_no_tie(l, near, count) : far_from_ties(l, near, count), "");
+    LLVMValueRef able = larger ? good_reciprocal(l, reciprocal) : NULL;
+    LLVMValueRef apart = larger ? behind_no_tie(l, near, count) : far_from_ties(l, near, count);
+    LLVMValueRef good = LLVMBuildAnd(b, larger ? able : good_divisor(l, divisor), apart, "");
     LLVMBasicBlockRef start = LLVMGetInsertBlock(b), again = value_block(l, "ties"), join = value_block(l, "rounded");
     LLVMBuildCondBr(b, good, join, again);
     LLVMPositionBuilderAtEnd(b, again);
