@@ -69,6 +69,20 @@ class _RawInfo(_ctypes.Structure):
     ]  # fmt: skip
 
 
+class _RawOptions(_ctypes.Structure):
+    _fields_ = [
+        ("size", _ctypes.c_uint32), ("flags", _ctypes.c_uint32), ("priority", _ctypes.c_int32), ("variant", _ctypes.c_int32),
+    ]  # fmt: skip
+
+
+def _int32(value, name, least):
+    if not hasattr(value, "__index__"):
+        raise TypeError("%s cannot be %r" % (name, value))
+    if not least <= value <= 0x7FFFFFFF:
+        raise OverflowError("%s is %d, beyond %d to %d" % (name, value, least, 0x7FFFFFFF))
+    return value
+
+
 # ---- elements ----
 
 _sizes = {
@@ -479,7 +493,7 @@ class _Instance:
     def __init__(self, library, symbol, signature, elements, parameters):
         self.symbol, self.elements, self.functions, self.ranges = symbol, elements, {}, []
         types = [_ctypes.c_void_p] + [p.c_type(e) for p, e in zip(parameters, elements)]
-        ends = {"": [], "_query": [_ctypes.POINTER(_RawInfo)], "_workspace": []}
+        ends = {"": [], "_query": [_ctypes.POINTER(_RawInfo)], "_launch_ex": [_ctypes.POINTER(_RawOptions)], "_workspace": []}
         for suffix, more in ends.items():
             try:
                 function = getattr(library, "%s%s.signature_%s" % (symbol, suffix, signature))
@@ -590,9 +604,19 @@ class _Kernel:
         torch = _sys.modules.get("torch")
         return torch is None or device is None or torch.cuda.current_device() == device
 
-    def load(self):
+    def launch(self, stream, values, variant, overlap, priority, this_thread):
+        if variant is None and not (overlap or priority or this_thread):
+            return self(stream, values)
+        flags = bool(overlap) | (variant is not None) << 1 | bool(this_thread) << 2  # enum tile_launch_flags
+        priority = _int32(priority, "%s: priority" % self.name, -0x80000000)
+        number = 0 if variant is None else _int32(variant, "%s: variant" % self.name, 0)
+        options = _RawOptions(_ctypes.sizeof(_RawOptions), flags, priority, number)
+        return self(stream, values, "_launch_ex", (_ctypes.byref(options),))
+
+    def each(self, suffix):
+        """A function of each instance that takes nothing."""
         for instance in self.instances:
-            status = getattr(self.library, instance.symbol + "_load")()
+            status = getattr(self.library, instance.symbol + suffix)()
             if status:
                 _raise(self.library, status)
 

@@ -187,6 +187,37 @@ k.counted(i, j)
 END
 }
 
+@test "a forced variant, options of launches, unload" {
+    TILE_CPU_THREADS=3 python <<'END'
+import os
+x, y = array.array("f", [1]) * 500000, array.array("f", [0]) * 500000
+k.axpy(1, x, y, this_thread=True)
+assert len(os.listdir("/proc/self/task")) == 1
+k.axpy(1, x, y)
+assert len(os.listdir("/proc/self/task")) > 1 and y[0] == 2
+u = memoryview(array.array("f", [1, 2, 3, 4])).cast("B").cast("f", (2, 2))
+v = memoryview(array.array("f", [0] * 4)).cast("B").cast("f", (2, 2))
+given = (k.act.none, u, v, 1, None, "clip")
+number = k.rows_query(*given).variant
+k.rows(*given, variant=number, overlap=True, priority=-1)
+assert v.tolist() == [[1, 2], [3, 4]]
+other = k.rows_query(*given[:5], "none").variant
+raised(k.ArgumentError, "variant %d" % other, k.rows, *given, variant=other)
+raised(k.ArgumentError, "variant 99", k.k_axpy_f32, 1, x, y, variant=99)
+raised(OverflowError, "axpy: variant is -1, beyond 0 to", k.axpy, 1, x, y, variant=-1)
+raised(TypeError, "axpy: priority cannot be 'high'", k.axpy, 1, x, y, priority="high")
+k.axpy_unload()
+k.axpy(1, x, y)
+assert y[0] == 3
+# what a device gets of it
+seen = []
+k._kernel_axpy.instances[0].functions["_launch_ex"] = lambda *given: seen.append(given[-1]._obj) or 0
+k.axpy(1, x, y, overlap=True, priority=-3)
+k.axpy(1, x, y, variant=0)
+assert [(o.size, o.flags, o.priority, o.variant) for o in seen] == [(16, 1, -3, 0), (16, 2, 0, 0)]
+END
+}
+
 @test "with NumPy" {
     python3 -c 'import numpy' 2>/dev/null || skip "no numpy"
     python <<'END'

@@ -3,9 +3,9 @@
  *
  *   _kernel_softmax = _Kernel(_library, "softmax", (_ViewParameter("x", 2), ...), (("softmax_f16", "3495f320", ("f16", "f16")), ...))
  *
- *   def softmax(x: Array, y: Array, *, stream: Any = None) -> None:
+ *   def softmax(x: Array, y: Array, *, stream: Any = None, variant: int | None = None, ...) -> None:
  *       """Row-wise softmax."""
- *       _kernel_softmax(stream, (x, y))
+ *       _kernel_softmax.launch(stream, (x, y), variant, ...)
  *
  * Instances of one kernel, which C tells apart by their names, are one function here: the elements of its arguments choose.
  * Each is there by its name in C as well. */
@@ -57,6 +57,7 @@ static const char *const taken[] = {
     "yield",
     "all",
     "any",
+    "bool",
     "bytes",
     "dict",
     "enumerate",
@@ -96,6 +97,10 @@ static const char *const taken[] = {
     "AttributeError",
     "set_workspace",
     "stream",
+    "variant",
+    "overlap",
+    "priority",
+    "this_thread",
     "mro",
     "annotations",
 };
@@ -404,7 +409,8 @@ static void put_kernel_doc(struct buffer *out, struct family family)
             put_text(out, entry->requirements.data[i]->text);
             buffer_putc(out, '\n');
         }
-    buffer_puts(out, "    \"\"\"\n");
+    buffer_puts(out, "    variant, overlap, priority, this_thread: how it launches, as options of C (tilert(7)).\n"
+                     "    \"\"\"\n");
 }
 
 static void put_head(struct buffer *out, const struct kernel_entry *entry, const char *name, const char *suffix,
@@ -418,21 +424,37 @@ static void put_head(struct buffer *out, const struct kernel_entry *entry, const
         buffer_putc(out, '(');
     }
     put_parameters(out, entry);
+    if (!*suffix)
+        buffer_puts(
+            out, ", variant: int | None = None, overlap: bool = False, priority: int = 0, this_thread: bool = False");
     buffer_printf(out, ") -> %s:\n", result);
 }
 
-/* The body: hands the arguments to a table. */
-static void put_body(struct buffer *out, const struct kernel_entry *entry, const char *call, const char *name,
-                     const char *more)
+/* The body: hands the arguments to a table, and what else there is. */
+static void put_body(struct buffer *out, const struct kernel_entry *entry, const char *call, const char *method,
+                     const char *name, const char *more)
 {
-    buffer_printf(out, "    %s_kernel_%s%s(stream, (", call, name, more);
+    buffer_printf(out, "    %s_kernel_%s%s(stream, (", call, name, method);
     for (int p = 0; p < entry->parameters.count; p++)
         if (!entry->parameters.data[p].member_of) {
             buffer_puts(out, p ? " " : "");
             put_name(out, entry->parameters.data[p].name);
             buffer_putc(out, ',');
         }
-    buffer_puts(out, ")");
+    buffer_printf(out, ")%s)\n", more);
+}
+
+static void put_launch(struct buffer *out, const struct kernel_entry *entry, const char *name)
+{
+    put_body(out, entry, "", ".launch", name, ", variant, overlap, priority, this_thread");
+}
+
+/* What is done to each instance at once: `_load`, `_unload`. */
+static void put_each(struct buffer *out, const char *name, const char *suffix, const char *doc)
+{
+    buffer_puts(out, "\n\ndef ");
+    put_name(out, name);
+    buffer_printf(out, "%s() -> None:\n    \"\"\"%s\"\"\"\n    _kernel_%s.each(\"%s\")\n", suffix, doc, name, suffix);
 }
 
 static void put_functions(struct buffer *out, struct family family)
@@ -441,22 +463,16 @@ static void put_functions(struct buffer *out, struct family family)
     const char *name = first->kernel;
     put_head(out, first, name, "", "None");
     put_kernel_doc(out, family);
-    put_body(out, first, "", name, "");
-    buffer_puts(out, ")\n");
+    put_launch(out, first, name);
     put_head(out, first, name, "_query", "Info");
     buffer_puts(out, "    \"\"\"What the call would run; launches nothing.\"\"\"\n");
-    put_body(out, first, "return ", name, ".query");
-    buffer_puts(out, ")\n");
+    put_body(out, first, "return ", ".query", name, "");
     put_head(out, first, name, "_workspace", "int");
     buffer_puts(out, "    \"\"\"Bytes for set_workspace() that the call would use.\"\"\"\n");
-    put_body(out, first, "return ", name, "");
-    buffer_puts(out, ", \"_workspace\")\n\n\ndef ");
-    put_name(out, name);
-    buffer_printf(
-        out,
-        "_load() -> None:\n    \"\"\"Loads all instances onto the current device, so that calls are safe inside a "
-        "capture.\"\"\"\n    _kernel_%s.load()\n",
-        name);
+    put_body(out, first, "return ", "", name, ", \"_workspace\"");
+    put_each(out, name, "_load",
+             "Loads all instances onto the current device, so that calls are safe inside a capture.");
+    put_each(out, name, "_unload", "Takes all instances off all devices, when their launches have ended.");
     int number = 0;
     for (const struct kernel_entry *entry = next_of(family, NULL); entry; entry = next_of(family, entry), number++) {
         if (number == 0 && !next_of(family, entry))
@@ -468,8 +484,7 @@ static void put_functions(struct buffer *out, struct family family)
             if (!entry->parameters.data[p].member_of)
                 put_parameter_doc(out, (struct family){.module = NULL, .first = entry}, p);
         buffer_puts(out, "    \"\"\"\n");
-        put_body(out, entry, "", entry->symbol, "");
-        buffer_puts(out, ")\n");
+        put_launch(out, entry, entry->symbol);
     }
 }
 
