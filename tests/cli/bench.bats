@@ -118,6 +118,12 @@ END
     contains "N is given values and stands in no call"
     expect 2 tilecc bench k.tile 'k_axpy(2, [N])' N=3 N=4
     contains "N is given values twice"
+    for named in 'k_axpy(a=2, x=[9])' 'k_axpy(2, x = [9])'; do
+        expect 2 tilecc bench -arch=cpu k.tile "$named"
+        contains "arguments go by position, without their names, so not "
+    done
+    expect 2 tilecc bench -arch=cpu k.tile 'k_axpy(2, [N])'
+    contains "an extent is not a number from 0 to 1099511627776, but 'N', for 'x'"
     expect 2 tilecc bench -arch=cpu k.tile 'k_axpy(2, [9], [8])'
     contains "bench: k_axpy: extent 0 of y is 8, but N is 9"
     for option in '-o x.o' -S --emit=ptx -fsyntax-only --interpret --passes=cse -MD --dryrun -fc++ --shared-header=../x.h; do

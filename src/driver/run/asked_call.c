@@ -87,10 +87,12 @@ static bool parse_extents(struct asked_call *asked, int index, int rank)
     for (int d = 0; d < rank; d++) {
         if (d && !accept(asked, ','))
             return asked_fail(asked, "too few extents for", p->name);
-        if (!parse_integer(asked_take_word(asked), &extent[d]) || extent[d] < 0 || extent[d] > asked->most_elements)
+        const char *word = asked_take_word(asked);
+        if (!parse_integer(word, &extent[d]) || extent[d] < 0 || extent[d] > asked->most_elements)
             return asked_fail(asked,
-                              arena_printf(asked->compilation->arena, "an extent is not a number from 0 to %lld for",
-                                           (long long)asked->most_elements),
+                              arena_printf(asked->compilation->arena,
+                                           "an extent is not a number from 0 to %lld, but '%s', for",
+                                           (long long)asked->most_elements, word),
                               p->name);
     }
     if (!accept(asked, ']'))
@@ -288,8 +290,23 @@ static bool fail_entry(const struct asked_call *asked, const char *name)
 
 static bool parse_struct(struct asked_call *asked, int index);
 
+/* x=[4]: somebody takes arguments for those of Python. */
+static bool refuse_name(const struct asked_call *asked)
+{
+    size_t name = strspn(asked->at, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_");
+    const char *behind = asked->at + name + strspn(asked->at + name, " ");
+    if (!name || *behind != '=')
+        return false;
+    asked_fail(asked, "arguments go by position, without their names, so not",
+               arena_printf(asked->compilation->arena, "%.*s=", (int)name, asked->at));
+    return true;
+}
+
 static bool parse_argument(struct asked_call *asked, int index)
 {
+    skip_space(asked);
+    if (refuse_name(asked))
+        return false;
     switch (asked->entry->parameters.data[index].kind) {
     case KERNEL_VIEW: return parse_view(asked, index);
     case KERNEL_POINTER: return parse_pointer(asked, index);
