@@ -31,6 +31,16 @@ static int most_schedules(const struct options *options)
     return options->schedules ? options->schedules : USUAL_SCHEDULES;
 }
 
+/* The log lies beside it, and --tuning reads it at the end. */
+static bool has_output(const struct options *options)
+{
+    const char *name = options->output;
+    if (!name || options->tune_merge || !(strcmp(name, "-") == 0 || file_is_device(name) || file_is_folder(name)))
+        return true;
+    driver_error(options, "'tilecc tune' writes a log beside its file, so -o names a file, which '%s' is not", name);
+    return false;
+}
+
 static bool may_tune(const struct options *options)
 {
     bool good = options->emit == EMIT_OBJECT && !options->syntax_only && !options->interpret && !options->passes &&
@@ -42,7 +52,7 @@ static bool may_tune(const struct options *options)
                      "--interpret, --passes, -MD, -fc++, --shared-header, --save-temps and --dryrun");
     else if (options->targets.count > 1)
         driver_error(options, "'tilecc tune' measures one architecture, the device's");
-    return good && options->targets.count <= 1;
+    return good && options->targets.count <= 1 && has_output(options);
 }
 
 /* ---- candidates ---- */
@@ -78,8 +88,13 @@ static struct samples *medians_of(struct tune *tune, const struct tune_unit *uni
     return medians;
 }
 
+/* False: said. */
 static bool drop(struct tune *tune, struct tune_unit *unit, int number, const char *reason)
 {
+    if (tune->machine_failed) {
+        driver_error(tune->options, "tune: %s [%s] cannot be measured: %s", unit->kernel, unit->values[number], reason);
+        return false;
+    }
     search_note(unit, number, NULL);
     if (tune->options->verbose)
         fprintf(stderr, "tilecc: %s [%s]: dropped: %s\n", unit->kernel, unit->values[number], reason);
@@ -196,9 +211,12 @@ static bool run_rounds(struct tune *tune, struct tune_unit *unit, enum exit_code
     if (!make_ready(tune, unit, code))
         return false;
     build_make(tune, unit, count, open, reasons);
-    for (int i = 0; i < count; i++)
-        open[i] = reasons[i] ? -1 : open[i];
     bool good = true;
+    for (int i = 0; i < count && good; i++)
+        if (reasons[i]) {
+            good = drop(tune, unit, open[i], reasons[i]);
+            open[i] = -1;
+        }
     for (int round = 1; round <= TUNE_ROUNDS && good; round++)
         good = run_round(tune, unit, round, count, open);
     *code = good ? *code : EXIT_FILE;
@@ -372,10 +390,10 @@ static enum exit_code measure_and_write(struct tune *tune, struct options *optio
 static bool join(struct tune *tune, const char *path)
 {
     struct tune_log log, *all = &tune->log;
+    const char *problem;
     size_t bytes;
-    if (!tune_log_read(tune->arena, path, &log, &bytes) || !log.content) {
-        driver_error(tune->options, errno ? "cannot read '%s': %s" : "'%s' is no log of tilecc tune%s", path,
-                     errno ? strerror(errno) : "");
+    if (!tune_log_read(tune->arena, path, &log, &bytes, &problem) || !log.content) {
+        driver_error(tune->options, "cannot take '%s': %s", path, problem ? problem : "it is empty");
         return false;
     }
     if (!all->content) {
@@ -391,6 +409,11 @@ static bool join(struct tune *tune, const char *path)
         bool known = false;
         for (int k = 0; k < all->calls.count; k++)
             known = known || strcmp(all->calls.data[k].text, log.calls.data[i].text) == 0;
+        if (!known && !tune_log_fits(all, &log.calls.data[i])) {
+            driver_error(tune->options, "'%s' has %s than the logs before it", path,
+                         all->calls.count == BENCH_MOST_CALLS ? "more calls" : "other names in its calls");
+            return false;
+        }
         if (!known)
             vector_push(tune->arena, &all->calls, log.calls.data[i]);
     }
@@ -404,6 +427,10 @@ static enum exit_code merge(struct tune *tune)
     const struct options *options = tune->options;
     if (!options->files.count || !options->output) {
         driver_error(options, "tune --merge needs logs and -o: tilecc tune --merge a.log b.log -o k.tuning");
+        return EXIT_USAGE;
+    }
+    if (options->tune_parts || options->tune_traces.count || options->tune_budget > 0 || options->tune_seed) {
+        driver_error(options, "tune --merge measures nothing: it takes no --part, --trace, --budget and --seed");
         return EXIT_USAGE;
     }
     tune->output = options->output;

@@ -31,10 +31,12 @@ struct task {
     const int *numbers;
 };
 
-/* The first line that says an error, else the first one. */
+/* The first line that says an error, else the first one; of a linker, which has said more before, the first one. */
 static const char *first_error(struct arena *arena, const char *text)
 {
     const char *error = text ? strstr(text, "error: ") : NULL;
+    if (error && strncmp(error, "error: ld returned", 18) == 0)
+        error = NULL;
     if (!text || !*text)
         return NULL;
     error = error ? error + strlen("error: ") : text;
@@ -109,16 +111,20 @@ const char *build_tuned(struct tune *tune, struct tune_unit *unit)
     return code != EXIT_OK ? "it does not compile" : link_program(tune, unit, number);
 }
 
+/* What compiles links, as the default does: where it does not, the machine is to blame. */
 static int work(void *context, int index, struct buffer *out)
 {
     struct task *task = context;
     int number = task->numbers[index];
+    (void)out;
+    close(task->tune->log_file); /* nobody has to wait for us who goes on with it */
     enum exit_code code = compile_candidate(task->tune, task->unit, number, 1);
     if (code != EXIT_OK)
         return (int)code;
     const char *reason = link_program(task->tune, task->unit, number);
-    buffer_puts(out, reason ? reason : "");
-    return EXIT_OK;
+    if (reason)
+        driver_error(task->tune->options, "%s cannot make the program: %s", task->tune->bench.compiler, reason);
+    return reason ? EXIT_FILE : EXIT_OK;
 }
 
 void build_make(struct tune *tune, struct tune_unit *unit, int count, const int *numbers, const char **reasons)
@@ -133,10 +139,10 @@ void build_make(struct tune *tune, struct tune_unit *unit, int count, const int 
     for (int i = 0; i < count; i++) {
         const char *error = first_error(tune->arena, done[i].errors.data);
         worker_check_machine(&done[i]);
-        reasons[i] = done[i].timed_out     ? "compiling it took too long"
-                     : done[i].exit_code   ? error ? error : "it does not compile"
-                     : done[i].output.size ? arena_string(tune->arena, done[i].output.data)
-                                           : NULL;
+        reasons[i] = done[i].timed_out   ? "compiling it took too long"
+                     : done[i].exit_code ? error ? error : "it does not compile"
+                                         : NULL;
+        tune->machine_failed |= done[i].exit_code == EXIT_FILE || done[i].exit_code == EXIT_ENVIRONMENT;
         buffer_free(&done[i].output);
         buffer_free(&done[i].errors);
     }
@@ -216,6 +222,7 @@ const char *build_run(struct tune *tune, struct tune_unit *unit, int number, dou
         unit->bench.calls[i].failed = unit->bench.calls[i].variant = NULL;
     }
     const char *reason = bench_start(&unit->bench, words, limit, true, &result);
+    tune->machine_failed |= reason && (result.not_started || result.exit_code == EXIT_FILE);
     if (!reason)
         bench_read_output(&unit->bench, result.output.data ? result.output.data : "");
     buffer_free(&result.output);

@@ -191,18 +191,70 @@ END
     sed 's/"00"/"01"/' f.log >g.log
     expect 3 tilecc tune --merge f.log g.log -o f.tuning
     contains "'g.log' is of another source, option or tilecc than the logs before it"
-    for bad in 'x' '{}' '{"tuning": 2}'; do
+    for bad in 'x' '{}'; do
         echo "$bad" >g.log
         expect 3 tilecc tune --merge g.log -o f.tuning
-        contains "'g.log' is no log of tilecc tune"
+        contains "cannot take 'g.log': line 1 is not the beginning of a log of tilecc tune"
     done
+    echo '{"tuning": 2}' >g.log
+    expect 3 tilecc tune --merge g.log -o f.tuning
+    contains "cannot take 'g.log': line 1 is of another version of tilecc tune"
+    # a call of other names, of names and weights that no call has, and more calls than there may be
+    for bad in 's/"M": 64, /"M": 64, "N": 1, /' 's/"M": 64/"M": 1e300/' 's/"weight": 1/"weight": 1e999/'; do
+        { cat f.log; sed -n 2p f.log | sed "s/f(/g(/; $bad"; } >g.log
+        expect 3 tilecc tune --merge g.log -o f.tuning
+        contains "cannot take 'g.log': line 9 is not as tilecc tune writes it"
+    done
+    { cat f.log; for i in $(seq 300); do sed -n 2p f.log | sed "s/f(\[64/f([$i/"; done; } >g.log
+    expect 3 tilecc tune --merge g.log -o f.tuning
+    contains "is not as tilecc tune writes it"
+    for part in 1 2; do
+        { head -n 1 f.log; for i in $(seq 200); do sed -n 2p f.log | sed "s/f(\[64/f([$part$i/"; done; } >g$part.log
+    done
+    expect 3 tilecc tune --merge g1.log g2.log -o f.tuning
+    contains "'g2.log' has more calls than the logs before it"
+    : >g.log
+    expect 3 tilecc tune --merge g.log -o f.tuning
+    contains "cannot take 'g.log': it is empty"
     expect 3 tilecc tune --merge none.log -o f.tuning
-    contains "cannot read 'none.log'"
+    contains "cannot take 'none.log': No such file or directory"
+    expect 2 tilecc tune --merge --part=1/2 f.log -o f.tuning
+    contains "it takes no --part"
     expect 2 tilecc tune --merge f.log
     contains "tune --merge needs logs and -o"
-    echo x >k.tuning.log
-    expect 3 tilecc tune -arch=cpu k.tile 'k_axpy(2, [9])'
-    contains "'k.tuning.log' is no log of tilecc tune"
+    for format in 'x\n' x; do
+        printf "$format" >k.tuning.log
+        expect 3 tilecc tune -arch=cpu k.tile 'k_axpy(2, [9])'
+        contains "cannot go on with 'k.tuning.log'"
+        [ "$(cat k.tuning.log)" = x ]
+    done
+}
+
+@test "one process at a time writes a log, and the log of another source is kept" {
+    exec 9>k.tuning.log
+    flock 9
+    expect 3 tilecc tune -arch=cpu k.tile 'k_axpy(2, [9])' 9>&-
+    contains "another 'tilecc tune' writes 'k.tuning.log' now"
+    exec 9>&-
+    log >k.tuning.log <<<'64 64 A=1:0.5'
+    cp k.tuning.log before
+    tune k.tile 'k_axpy(2, [9])'
+    contains "'k.tuning.log' is of another source, tilecc or option: it is 'k.tuning.log.old' now"
+    cmp before k.tuning.log.old
+}
+
+@test "where no file can be made the search ends, and no schedule is dropped for it" {
+    mkdir tools
+    cat >tools/cc <<END
+#!/bin/sh
+case \$* in *'-I 1 '*) echo 'ld: final link failed: No space left on device' >&2; exit 1 ;; esac
+exec $(command -v "${CC:-cc}") "\$@"
+END
+    chmod +x tools/cc
+    CC=$PWD/tools/cc expect 3 tilecc tune -arch=cpu k.tile 'k_axpy(2, [9])'
+    contains 'cannot make the program: ld: final link failed: No space left on device'
+    run grep -c dropped k.tuning.log
+    [ "$output" = 0 ]
 }
 
 @test "what is refused" {
@@ -216,6 +268,10 @@ END
     contains "'tilecc tune' measures one architecture"
     expect 2 tilecc tune -arch=cpu --spec axpy k.tile 'k_axpy(2, [9])'
     contains "it takes no --spec"
+    for bad in - /dev/null .; do
+        expect 2 tilecc tune -arch=cpu k.tile 'k_axpy(2, [9])' -o $bad
+        contains "-o names a file, which '$bad' is not"
+    done
     for bad in 0/2 3/2 1 1/ x/2; do
         expect 2 tilecc tune -arch=cpu --part=$bad k.tile 'k_axpy(2, [9])'
         contains "--part: '$bad' is no share such as 1/8"

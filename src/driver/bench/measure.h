@@ -75,11 +75,15 @@ static void measure_open_output(void)
         exit(1);
 }
 
-static void measure_stop(const char *what)
+enum { MEASURE_NO_FILE = 3 }; /* the exit code where files are to blame, as of tilecc */
+
+static void measure_end(const char *what, int code)
 {
     fprintf(measure_out, "failed %s\n", what);
-    exit(1);
+    exit(code);
 }
+
+static void measure_stop(const char *what) { measure_end(what, 1); }
 
 /* ---- the driver ---- */
 
@@ -276,13 +280,13 @@ static void measure_file(const struct measure_options *options, int call, int k,
     snprintf(path, sizeof path, "%s/%d.%d.%s", options->folder, call, k, suffix);
     FILE *file = fopen(path, writes ? "wb" : "rb");
     if (!file || !bytes)
-        measure_stop("a file of the check cannot be opened");
+        measure_end("a file of the check cannot be opened", MEASURE_NO_FILE);
     if (writes && !options->on_gpu)
         memcpy(bytes, memory, m->bytes);
     else if (writes && m->bytes)
         measure_must(measure_gpu.to_host(bytes, (uint64_t)(uintptr_t)memory, m->bytes), "a copy from the GPU failed");
     if ((writes ? fwrite(bytes, 1, m->bytes, file) : fread(bytes, 1, m->bytes, file)) != m->bytes || fclose(file))
-        measure_stop("a file of the check cannot be read or written");
+        measure_end("a file of the check cannot be read or written", MEASURE_NO_FILE);
     if (!writes)
         measure_write(options, memory, bytes, m->bytes);
     free(bytes);

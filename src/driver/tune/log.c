@@ -12,7 +12,9 @@
 #include <cjson/cJSON.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 /* ---- reading ---- */
@@ -39,6 +41,14 @@ static bool read_samples(struct arena *arena, const cJSON *from, const char *nam
     return true;
 }
 
+bool tune_log_fits(const struct tune_log *log, const struct tune_call *call)
+{
+    for (int i = 0; i < log->calls.count; i++)
+        if (strcmp(log->calls.data[i].kernel, call->kernel) == 0 && log->calls.data[i].name_count != call->name_count)
+            return false;
+    return log->calls.count < BENCH_MOST_CALLS;
+}
+
 static bool read_call(struct arena *arena, const cJSON *line, struct tune_log *log)
 {
     const cJSON *names = cJSON_GetObjectItemCaseSensitive(line, "names"), *one;
@@ -48,13 +58,14 @@ static bool read_call(struct arena *arena, const cJSON *line, struct tune_log *l
                              .facts = text_of(arena, line, "facts"),
                              .weight = cJSON_IsNumber(weight) ? weight->valuedouble : 0};
     int count = cJSON_GetArraySize(names);
-    if (!call.text || !call.kernel || !call.facts || !cJSON_IsObject(names) || !(call.weight > 0))
+    if (!call.text || !call.kernel || !call.facts || !cJSON_IsObject(names) ||
+        !(call.weight > 0 && call.weight <= 0x1p64))
         return false;
     call.names = ARENA_ARRAY(arena, const char *, count);
     call.extents = ARENA_ARRAY(arena, int64_t, count);
     cJSON_ArrayForEach(one, names)
     {
-        if (!cJSON_IsNumber(one))
+        if (!cJSON_IsNumber(one) || !(one->valuedouble >= 0 && one->valuedouble <= 0x1p53))
             return false;
         call.names[call.name_count] = arena_string(arena, one->string);
         call.extents[call.name_count++] = (int64_t)one->valuedouble;
@@ -62,6 +73,8 @@ static bool read_call(struct arena *arena, const cJSON *line, struct tune_log *l
     for (int i = 0; i < log->calls.count; i++)
         if (strcmp(log->calls.data[i].text, call.text) == 0)
             return true;
+    if (!tune_log_fits(log, &call))
+        return false;
     vector_push(arena, &log->calls, call);
     return true;
 }
@@ -87,57 +100,108 @@ static bool read_result(struct arena *arena, const cJSON *line, struct tune_log 
     return true;
 }
 
-static bool read_line(struct arena *arena, const char *text, size_t size, struct tune_log *log)
+/* NULL, or what is wrong with it. */
+static const char *read_first_line(struct arena *arena, const cJSON *line, struct tune_log *log)
 {
-    cJSON *line = cJSON_ParseWithLength(text, size);
     const cJSON *version = cJSON_GetObjectItemCaseSensitive(line, "tuning");
-    bool good;
-    if (!log->content) {
-        log->source = text_of(arena, line, "source");
-        log->content = text_of(arena, line, "content");
-        log->target = text_of(arena, line, "target");
-        log->device = text_of(arena, line, "device");
-        log->driver = text_of(arena, line, "driver");
-        good = cJSON_IsNumber(version) && version->valueint == 1 && log->source && log->content && log->target &&
-               log->device;
-    } else
-        good = cJSON_GetObjectItemCaseSensitive(line, "names") ? read_call(arena, line, log)
-                                                               : read_result(arena, line, log);
-    cJSON_Delete(line);
-    return good;
+    log->source = text_of(arena, line, "source");
+    log->content = text_of(arena, line, "content");
+    log->target = text_of(arena, line, "target");
+    log->device = text_of(arena, line, "device");
+    log->driver = text_of(arena, line, "driver");
+    if (!cJSON_IsNumber(version))
+        return "not the beginning of a log of tilecc tune";
+    if (version->valueint != 1)
+        return "of another version of tilecc tune";
+    return log->source && log->content && log->target && log->device ? NULL : "not as tilecc tune writes it";
 }
 
-bool tune_log_read(struct arena *arena, const char *path, struct tune_log *log, size_t *bytes)
+static const char *read_line(struct arena *arena, const char *text, size_t size, struct tune_log *log)
+{
+    cJSON *line = cJSON_ParseWithLength(text, size);
+    const char *problem = NULL;
+    if (!log->content)
+        problem = read_first_line(arena, line, log);
+    else if (!(cJSON_GetObjectItemCaseSensitive(line, "names") ? read_call(arena, line, log)
+                                                               : read_result(arena, line, log)))
+        problem = "not as tilecc tune writes it";
+    cJSON_Delete(line);
+    return problem;
+}
+
+bool tune_log_read(struct arena *arena, const char *path, struct tune_log *log, size_t *bytes, const char **problem)
 {
     struct buffer text = {0};
     bool good = file_read(path, 1u << 30, &text);
-    int reason = good ? 0 : errno;
+    int number = 0;
     *log = (struct tune_log){0};
     *bytes = 0;
-    for (const char *end; good && (end = memchr(text.data + *bytes, '\n', text.size - *bytes));) {
-        good = read_line(arena, text.data + *bytes, (size_t)(end - text.data) - *bytes, log);
-        *bytes = good ? (size_t)(end - text.data) + 1 : *bytes;
+    *problem = good ? NULL : strerror(errno);
+    static const char begin[] = "{\"tuning\": ";
+    if (good && text.size && !memchr(text.data, '\n', text.size) &&
+        strncmp(text.data, begin, text.size < strlen(begin) ? text.size : strlen(begin)) != 0)
+        *problem = "it is no log of tilecc tune";
+    for (const char *end; !*problem && *bytes < text.size; *bytes = (size_t)(end - text.data) + 1) {
+        end = memchr(text.data + *bytes, '\n', text.size - *bytes);
+        if (!end)
+            break;
+        number++;
+        *problem = read_line(arena, text.data + *bytes, (size_t)(end - text.data) - *bytes, log);
+        if (*problem)
+            *problem = arena_printf(arena, "line %d is %s", number, *problem);
     }
-    good = good && (log->content || !text.size);
     buffer_free(&text);
-    errno = reason;
-    return good;
+    return !*problem;
+}
+
+/* Opens the log for us alone.  A process of ours that was killed a moment ago may hold it still. */
+static bool open_alone(struct tune *tune)
+{
+    tune->log_file = open(tune->log_path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    if (tune->log_file < 0) {
+        driver_error(tune->options, "cannot write '%s': %s", tune->log_path, strerror(errno));
+        return false;
+    }
+    for (int turn = 0; flock(tune->log_file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK; turn++) {
+        if (turn == 20) {
+            driver_error(tune->options, "another 'tilecc tune' writes '%s' now; write elsewhere (-o)", tune->log_path);
+            return false;
+        }
+        usleep(50000);
+    }
+    return true;
+}
+
+/* What another source, tilecc or option has measured may have taken hours: it is kept beside the new log. */
+static bool put_aside(struct tune *tune)
+{
+    const char *aside = arena_printf(tune->arena, "%s.old", tune->log_path);
+    if (rename(tune->log_path, aside) != 0) {
+        driver_error(tune->options, "cannot rename '%s': %s", tune->log_path, strerror(errno));
+        return false;
+    }
+    fprintf(stderr, "tilecc: '%s' is of another source, tilecc or option: it is '%s' now, and nothing of it is taken\n",
+            tune->log_path, aside);
+    close(tune->log_file);
+    return open_alone(tune);
 }
 
 bool tune_log_resume(struct tune *tune)
 {
     struct tune_log found;
+    const char *problem;
     size_t bytes = 0;
-    bool there = access(tune->log_path, F_OK) == 0;
-    if (there && !tune_log_read(tune->arena, tune->log_path, &found, &bytes)) {
-        driver_error(tune->options, errno ? "cannot read '%s': %s" : "'%s' is no log of tilecc tune%s", tune->log_path,
-                     errno ? strerror(errno) : "");
+    if (!open_alone(tune))
+        return false;
+    if (!tune_log_read(tune->arena, tune->log_path, &found, &bytes, &problem)) {
+        driver_error(tune->options, "cannot go on with '%s': %s; remove it, or write elsewhere (-o)", tune->log_path,
+                     problem);
         return false;
     }
-    bool same = there && found.content && strcmp(found.content, tune->log.content) == 0;
-    tune->log_file = open(tune->log_path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
-    if (tune->log_file < 0 || ftruncate(tune->log_file, same ? (off_t)bytes : 0) != 0 ||
-        lseek(tune->log_file, 0, SEEK_END) < 0) {
+    bool same = found.content && strcmp(found.content, tune->log.content) == 0;
+    if (found.content && !same && !put_aside(tune))
+        return false;
+    if (ftruncate(tune->log_file, same ? (off_t)bytes : 0) != 0 || lseek(tune->log_file, 0, SEEK_END) < 0) {
         driver_error(tune->options, "cannot write '%s': %s", tune->log_path, strerror(errno));
         return false;
     }
@@ -183,6 +247,21 @@ static void put_samples(struct buffer *out, const char *name, const struct sampl
     buffer_putc(out, ']');
 }
 
+/* A disk that is nearly full takes a part first, and says why with the rest. */
+static bool write_whole(int file, const char *data, size_t size)
+{
+    while (size) {
+        ssize_t put = write(file, data, size);
+        if (put < 0 && errno == EINTR)
+            continue;
+        if (put < 0)
+            return false;
+        data += put;
+        size -= (size_t)put;
+    }
+    return true;
+}
+
 static bool write_lines(struct tune *tune, struct buffer *lines)
 {
     struct buffer all = {0};
@@ -197,7 +276,7 @@ static bool write_lines(struct tune *tune, struct buffer *lines)
         buffer_puts(&all, "}\n");
     }
     buffer_append(&all, lines->data, lines->size);
-    bool good = write(tune->log_file, all.data, all.size) == (ssize_t)all.size;
+    bool good = write_whole(tune->log_file, all.data, all.size);
     if (!good)
         driver_error(tune->options, "cannot write '%s': %s", tune->log_path, strerror(errno));
     tune->log_begun = tune->log_begun || good;

@@ -83,6 +83,7 @@ struct tune {
     const char *output, *log_path;
     int log_file;        /* -1: nothing is written yet */
     bool log_begun;      /* its first lines are there */
+    bool machine_failed; /* no file can be made or run: no schedule is to blame */
     int most;            /* schedules of an instance that are chosen, the default included */
     int chosen;          /* lines of the file */
     int target, traced;  /* the row; calls of traces, which stand behind the others */
@@ -102,9 +103,12 @@ struct front_space *tune_space(struct tune *tune); /* where the front end tells 
 /* Adds the calls of a file of TILE_TRACE.  False: said. */
 bool tune_read_trace(struct tune *tune, const char *path);
 
-/* Reads a file of lines; `bytes`: of whole lines.  False: errno, or 0 where it is no log. */
-bool tune_log_read(struct arena *arena, const char *path, struct tune_log *log, size_t *bytes);
-/* What there is of the same source and compiler at the path, else an empty one.  False: said. */
+/* Reads a file of lines; `bytes`: of whole lines.  False: `problem` says why. */
+bool tune_log_read(struct arena *arena, const char *path, struct tune_log *log, size_t *bytes, const char **problem);
+/* Is there room for one call more, and has it the names that others of its kernel have? */
+bool tune_log_fits(const struct tune_log *log, const struct tune_call *call);
+/* What there is of the same source and compiler at the path, else an empty one, which no other process may write until
+ * we end.  False: said. */
 bool tune_log_resume(struct tune *tune);
 /* Writes lines behind the others.  False: said. */
 bool tune_log_calls(struct tune *tune, const struct tune_unit *unit);

@@ -112,12 +112,16 @@ static bool digest_content(struct tune *tune, const struct compilation *compilat
     const struct options *o = tune->options;
     struct buffer all = {0}, file = {0}, digits = {0};
     bool good = file_read("/proc/self/exe", 0, &file);
-    buffer_printf(&all, "%s %d %s %d %d %d %d %d %d %d\n", TILECC_VERSION, (int)file.size,
+    buffer_printf(&all, "%s %d %s %d %d %d %d %d %d %d %u %lld\n", TILECC_VERSION, (int)file.size,
                   target_rows[tune->target].name, o->optimization, o->strict_fp, o->checks, o->reproducible,
-                  (int)o->f32_dot, o->debug, o->bench_warm);
+                  (int)o->f32_dot, o->debug, o->bench_warm, o->cpu_isas, (long long)o->fuel);
     digest_print_of(&all, file.data, file.size);
     for (int i = 0; i < o->defines.count; i++)
         buffer_printf(&all, "-D %s=%s\n", o->defines.data[i].name, o->defines.data[i].value);
+    for (int i = 0; i < o->plans.count; i++) {
+        buffer_printf(&all, "--plan %s:%d: ", o->plans.data[i].file, o->plans.data[i].line);
+        ir_plan_print(&all, o->plans.data[i].plan);
+    }
     for (int i = 0; i < o->xptxas.count; i++)
         buffer_printf(&all, "-Xptxas %s\n", o->xptxas.data[i]);
     digest_print_of(&all, compilation->source->text, compilation->source->size);
