@@ -11,6 +11,8 @@
 #include "passes/schedules/schedule_set.h"
 #include "passes/schedules/schedules.h"
 
+#include <math.h>
+
 struct choosing {
     struct schedule_chooser *chooser;
     struct arena *arena;
@@ -18,7 +20,6 @@ struct choosing {
     const struct kernel_variant *candidates;
     const struct schedule_cost *costs;
     struct schedule_set set;
-    struct kernel_choice *choices;
 };
 
 /* "BM=64,BN=128": what a candidate has beyond the default, which is "the default". */
@@ -38,45 +39,49 @@ static const char *name_candidate(const struct choosing *c, int candidate)
 
 /* ---- conditions ---- */
 
-static const struct kernel_expression *least_of(const struct choosing *c, int from, int to)
-{
-    const struct kernel_expression *least = c->costs[c->set.member[from]].modelled;
-    for (int i = from + 1; i < to; i++)
-        least = expression_make(c->arena, KERNEL_HOST_MIN, least, c->costs[c->set.member[i]].modelled);
-    return least;
-}
-
-static const struct kernel_expression *with_text(const struct choosing *c, const struct kernel_expression *e,
+static const struct kernel_expression *with_text(struct arena *arena, const struct kernel_expression *e,
                                                  const char *text)
 {
-    struct kernel_expression *named = arena_copy(c->arena, e, sizeof *e);
+    struct kernel_expression *named = arena_copy(arena, e, sizeof *e);
     named->text = text;
     return named;
 }
 
-/* Members from `from` to below `to`, of which one is taken where `when` holds; NULL: always. */
-static void set_conditions(struct choosing *c, int from, int to, const struct kernel_expression *when)
+static const struct kernel_expression *least_of(struct arena *arena, int count, const struct kernel_choice *choices)
 {
-    if (to - from == 1) {
-        const char *name = name_candidate(c, c->set.member[from]);
-        if (when)
-            when = with_text(c, when, arena_printf(c->arena, "the modelled time of %s is least", name));
-        c->choices[from] = (struct kernel_choice){c->set.member[from], when};
+    const struct kernel_expression *least = choices[0].modelled;
+    for (int i = 1; i < count; i++)
+        least = expression_make(arena, KERNEL_HOST_MIN, least, choices[i].modelled);
+    return least;
+}
+
+/* Of choices of which one is taken where `when` holds; NULL: always. */
+static void set_conditions(struct arena *arena, int count, struct kernel_choice *choices,
+                           const struct kernel_expression *when)
+{
+    const char *name = choices->modelled->text;
+    if (count == 1) {
+        choices->when = when ? with_text(arena, when, arena_printf(arena, "the modelled time of %s is least", name))
+                             : NULL;
         return;
     }
-    int middle = from + (to - from + 1) / 2;
-    const struct kernel_expression *first = expression_make(c->arena, KERNEL_HOST_LE, least_of(c, from, middle),
-                                                            least_of(c, middle, to));
-    first = with_text(c, first,
-                      arena_printf(c->arena, "the modelled time of %s%s is least",
-                                   name_candidate(c, c->set.member[from]), middle - from > 1 ? " or the next" : ""));
+    int half = (count + 1) / 2;
+    const struct kernel_expression *first = expression_make(arena, KERNEL_HOST_LE, least_of(arena, half, choices),
+                                                            least_of(arena, count - half, choices + half));
+    first = with_text(arena, first,
+                      arena_printf(arena, "the modelled time of %s%s is least", name, half > 1 ? " or the next" : ""));
     if (when) {
-        struct kernel_expression *both = ARENA_NEW(c->arena, struct kernel_expression);
+        struct kernel_expression *both = ARENA_NEW(arena, struct kernel_expression);
         *both = (struct kernel_expression){.op = KERNEL_HOST_AND, .operand = {when, first}};
         first = both;
     }
-    set_conditions(c, from, middle, first);
-    set_conditions(c, middle, to, when);
+    set_conditions(arena, half, choices, first);
+    set_conditions(arena, count - half, choices + half, when);
+}
+
+void schedules_set_conditions(struct arena *arena, int count, struct kernel_choice *choices)
+{
+    set_conditions(arena, count, choices, NULL);
 }
 
 /* ---- what is said ---- */
@@ -113,7 +118,7 @@ static void tell(const struct choosing *c, int count)
     buffer_printf(&text, "%d of %d candidates", c->set.count, count);
     for (int i = 0; i < c->set.count; i++)
         buffer_printf(&text, "%s %s (%.1f %% lost%s)", i ? "," : ":", name_candidate(c, c->set.member[i]),
-                      100 * c->set.loss[i], i ? " with it" : " alone");
+                      100 * (exp2(ldexp((double)c->set.loss[i], -SCHEDULE_SET_BITS)) - 1), i ? " with it" : " alone");
     buffer_printf(&text, ", modelled on %d points", c->set.points);
     print_times(c, &text, 512);
     print_times(c, &text, 2048);
@@ -127,14 +132,19 @@ int schedules_choose(void *context, const struct kernel_entry *entry, int count,
                      const struct kernel_variant *candidates, int most, struct kernel_choice *choices)
 {
     struct schedule_chooser *chooser = context;
-    struct choosing c = {
-        .chooser = chooser, .arena = chooser->arena, .entry = entry, .candidates = candidates, .choices = choices};
+    struct choosing c = {.chooser = chooser, .arena = chooser->arena, .entry = entry, .candidates = candidates};
     struct schedule_cost *costs = ARENA_ARRAY(c.arena, struct schedule_cost, count);
     for (int i = 0; i < count; i++)
         costs[i] = schedule_cost_of(c.arena, entry, &candidates[i]);
     c.costs = costs;
     c.set = schedule_set_find(c.arena, entry, count, candidates, costs, most);
-    set_conditions(&c, 0, c.set.count, NULL);
+    for (int i = 0; i < c.set.count; i++) {
+        const struct kernel_expression *modelled = costs[c.set.member[i]].modelled;
+        choices[i] = (struct kernel_choice){
+            .candidate = c.set.member[i],
+            .modelled = with_text(c.arena, modelled, name_candidate(&c, c.set.member[i]))};
+    }
+    schedules_set_conditions(c.arena, c.set.count, choices);
     tell(&c, count);
     return c.set.count;
 }

@@ -1,19 +1,24 @@
 /* Each extent name that a modelled time asks for goes through 16 … 16384 in equal steps of its logarithm, one that only loops
- * run over through 128 … 16384, one that the grid counts one by one, as batches and heads, through 1 … 64.  On all combinations the candidates
- * are compared by the logarithm of their time, a launch included: what loses a tenth of 5 µs and of 5 ms counts the same.
- * The set begins with the default and takes the candidate that gains most, as long as that is more than a trifle. */
+ * run over through 128 … 16384, one that the grid counts one by one, as batches and heads, through 1 … 64.  On all
+ * combinations the candidates are compared by the logarithm of their time, a launch included: what loses a tenth of 5 µs and
+ * of 5 ms counts the same.  The set begins with the default and takes the candidate that gains most, as long as that is
+ * worth an instance.
+ *
+ * All of it is arithmetic on integers: what is chosen must not hang on the C library or the processor that compiles. */
 #include "passes/schedules/schedule_set.h"
 
-#include <math.h>
 #include <string.h>
 
 enum { MOST_POINTS = 512, MOST_STEPS = 33 };
-static const double trifle = 0.02;
+/* An instance costs bytes and time to compile, and the model is wrong by some per cent itself. */
+enum {
+    LEAST_GAIN = 1180937, /* log2(1.05) */
+    OF_A_NAME = 240844    /* log2(1.01): of two that gain as much the one like the default is better known */
+};
 
 struct axis {
-    enum kernel_host_op op; /* NAME or SCALAR */
-    int64_t number;
-    double least, most;
+    enum kernel_host_op op;      /* NAME or SCALAR */
+    int64_t number, least, most; /* powers of two */
 };
 struct axes {
     struct axis *data;
@@ -32,7 +37,7 @@ static bool has_name(const struct kernel_expression *e, int64_t name)
 
 static struct axis axis_of(const struct kernel_variant *variant, const struct kernel_expression *e)
 {
-    double least = 128, most = 16384;
+    int64_t least = 128, most = 16384;
     for (int d = 0; d < variant->grid_rank && e->op == KERNEL_HOST_NAME; d++) {
         const struct kernel_expression *count = variant->grid[d];
         if (count->op == KERNEL_HOST_NAME && count->number == e->number)
@@ -57,24 +62,51 @@ static void collect_axes(struct arena *arena, const struct kernel_variant *varia
     vector_push(arena, axes, axis_of(variant, e));
 }
 
+static int count_points(int axes, int steps)
+{
+    int points = 1;
+    while (axes-- > 0 && points <= MOST_POINTS)
+        points *= steps;
+    return points;
+}
+
 static int steps_of(int axes)
 {
     int steps = 2;
-    while (axes && steps < MOST_STEPS && pow(steps + 1, axes) <= MOST_POINTS)
+    while (axes && steps < MOST_STEPS && count_points(axes, steps + 1) <= MOST_POINTS)
         steps++;
     return axes ? steps : 1;
+}
+
+/* To base 2, of what is positive, rounded down. */
+static int64_t logarithm(int64_t value)
+{
+    int whole = log2_floor((uint64_t)value);
+    uint64_t rest = whole > 31 ? (uint64_t)value >> (whole - 31)
+                               : (uint64_t)value << (31 - whole); /* 2^31 stands for 1 */
+    int64_t result = whole;
+    for (int bit = 0; bit < SCHEDULE_SET_BITS; bit++) {
+        rest = rest * rest >> 31;
+        result = result << 1 | (int64_t)(rest >> 32);
+        rest >>= rest >> 32;
+    }
+    return result;
 }
 
 /* The value of an axis at a step: whole, and a multiple of 16 where it is more than that. */
 static int64_t value_at(const struct axis *axis, int step, int steps)
 {
-    double value = axis->least * pow(axis->most / axis->least, (double)step / (steps > 1 ? steps - 1 : 1));
-    return value < 16 ? (int64_t)(value + 0.5) : (int64_t)(value / 16 + 0.5) * 16;
+    int64_t least = logarithm(2 * axis->least), span = logarithm(2 * axis->most) - least, twice = 0;
+    int64_t wanted = least + span * step / (steps > 1 ? steps - 1 : 1);
+    for (int64_t bit = 2 * axis->most; bit; bit /= 2)
+        if (logarithm(twice + bit) <= wanted)
+            twice += bit;
+    return twice < 32 ? (twice + 1) / 2 : (twice + 16) / 32 * 16;
 }
 
 /* Logarithms of times, the points of a candidate side by side. */
 struct table {
-    double *time;
+    int64_t *time;
     int points;
 };
 
@@ -83,23 +115,23 @@ static struct table make_table(struct arena *arena, const struct kernel_entry *e
 {
     const struct target_costs *numbers = target_costs(&target_rows[variant->target]);
     struct axes axes = {0};
-    struct table table = {.points = 1};
+    struct table table = {0};
     for (int i = 0; i < count; i++)
         collect_axes(arena, variant, costs[i].modelled, &axes);
     int steps = steps_of(axes.count);
-    for (int i = 0; i < axes.count && table.points <= MOST_POINTS; i++)
-        table.points *= steps;
+    table.points = count_points(axes.count, steps);
     int64_t *names = ARENA_ARRAY(arena, int64_t, entry->names.count),
             *scalars = ARENA_ARRAY(arena, int64_t, entry->parameters.count);
     struct expression_point point = {names, variant->key_values, scalars, (int64_t)numbers->multiprocessors};
-    table.time = ARENA_ARRAY(arena, double, count *table.points);
+    table.time = ARENA_ARRAY(arena, int64_t, count *table.points);
     for (int p = 0; p < table.points; p++) {
         for (int i = 0, rest = p; i < axes.count; i++, rest /= steps)
             (axes.data[i].op == KERNEL_HOST_NAME ? names : scalars)[axes.data[i].number] = value_at(
                 &axes.data[i], rest % steps, steps);
         for (int c = 0; c < count; c++) {
-            double time = (double)expression_value(&point, costs[c].modelled);
-            table.time[c * table.points + p] = log(numbers->launch + (time > 0 ? time : 0));
+            int64_t time = expression_value(&point, costs[c].modelled), most = INT64_MAX / 2;
+            time = time < 0 ? 0 : time < most ? time : most;
+            table.time[c * table.points + p] = logarithm((int64_t)numbers->launch + time);
         }
     }
     return table;
@@ -113,43 +145,44 @@ bool schedule_shares_knob(const struct kernel_variant *other, const struct kerne
     return false;
 }
 
-/* Of two that gain as much the one like the default is better known. */
-static double strangeness(const struct kernel_variant *candidate, const struct kernel_variant *standard)
+static int count_differences(const struct kernel_variant *candidate, const struct kernel_variant *standard)
 {
     int differences = 0;
     for (int i = 0; i < candidate->knobs.count; i++)
         differences += !schedule_shares_knob(standard, &candidate->knobs.data[i]);
-    return differences * trifle / 2;
+    return differences;
 }
 
 /* The mean of what is lost where the candidate joins those that have the times of `best`. */
-static double loss_with(const struct table *table, const double *best, const double *least, int candidate)
+static int64_t loss_with(const struct table *table, const int64_t *best, const int64_t *least, int candidate)
 {
-    const double *time = table->time + candidate * table->points;
-    double sum = 0;
+    const int64_t *time = table->time + candidate * table->points;
+    int64_t sum = 0;
     for (int p = 0; p < table->points; p++)
         sum += (time[p] < best[p] ? time[p] : best[p]) - least[p];
-    return exp(sum / table->points) - 1;
+    return sum / table->points;
 }
 
-static void join(struct schedule_set *set, const struct table *table, double *best, const double *least, int candidate)
+static void join(struct schedule_set *set, const struct table *table, int64_t *best, const int64_t *least,
+                 int candidate)
 {
-    const double *time = table->time + candidate * table->points;
+    const int64_t *time = table->time + candidate * table->points;
     set->loss[set->count] = loss_with(table, best, least, candidate);
     set->member[set->count++] = candidate;
     for (int p = 0; p < table->points; p++)
         best[p] = time[p] < best[p] ? time[p] : best[p];
 }
 
-/* The candidate that gains most, and more than a trifle; 0: there is none. */
-static int find_next(const struct kernel_variant *candidates, int count, const struct table *table, const double *best,
-                     const double *least, double lost)
+/* The candidate that gains most; 0: none is worth it. */
+static int find_next(const struct kernel_variant *candidates, int count, const struct table *table, const int64_t *best,
+                     const int64_t *least, int64_t lost)
 {
     int next = 0;
-    double lowest = INFINITY;
+    int64_t lowest = INT64_MAX;
     for (int c = 1; c < count; c++) {
-        double loss = loss_with(table, best, least, c), counted = loss + strangeness(&candidates[c], &candidates[0]);
-        if (lost - loss >= trifle && counted < lowest) {
+        int64_t loss = loss_with(table, best, least, c),
+                counted = loss + OF_A_NAME * count_differences(&candidates[c], &candidates[0]);
+        if (lost - loss >= LEAST_GAIN && counted < lowest) {
             lowest = counted;
             next = c;
         }
@@ -163,12 +196,14 @@ struct schedule_set schedule_set_find(struct arena *arena, const struct kernel_e
 {
     struct schedule_set set = {0};
     struct table table = make_table(arena, entry, candidates, count, costs);
-    double *best = ARENA_ARRAY(arena, double, table.points), *least = ARENA_ARRAY(arena, double, table.points);
+    int64_t *best = ARENA_ARRAY(arena, int64_t, table.points), *least = ARENA_ARRAY(arena, int64_t, table.points);
     set.points = table.points;
     for (int p = 0; p < table.points; p++) {
-        best[p] = least[p] = INFINITY;
-        for (int c = 0; c < count; c++)
-            least[p] = fmin(least[p], table.time[c * table.points + p]);
+        best[p] = least[p] = INT64_MAX;
+        for (int c = 0; c < count; c++) {
+            int64_t time = table.time[c * table.points + p];
+            least[p] = time < least[p] ? time : least[p];
+        }
     }
     for (int next = 0; set.count < most && set.count < SCHEDULE_SET_MOST;) {
         join(&set, &table, best, least, next);

@@ -4,11 +4,12 @@
 #include "passes/schedules/expressions.h"
 #include "passes/schedules/schedule_cost.h"
 
-enum { SCHEDULE_SET_MOST = 16 };
+enum { SCHEDULE_SET_MOST = 16, SCHEDULE_SET_BITS = 24 };
 struct schedule_set {
     int count, member[SCHEDULE_SET_MOST]; /* candidates, the default first, then those that gain most */
-    double loss
-        [SCHEDULE_SET_MOST]; /* of so many and one: the mean over all points against the best candidate, 0.02 is 2 % */
+    /* Of so many and one, the mean over all points against the best candidate: by which power of 2 calls take longer, times
+     * 2^SCHEDULE_SET_BITS. */
+    int64_t loss[SCHEDULE_SET_MOST];
     int points;
 };
 struct schedule_set schedule_set_find(struct arena *arena, const struct kernel_entry *entry, int count,

@@ -17,4 +17,6 @@ struct schedule_chooser {
  * in which the wrapper looks at them.  How many; `chooser` is a struct schedule_chooser. */
 int schedules_choose(void *chooser, const struct kernel_entry *entry, int count,
                      const struct kernel_variant *candidates, int most, struct kernel_choice *choices);
+/* Where each of these is taken: where its modelled time is the least of all. */
+void schedules_set_conditions(struct arena *arena, int count, struct kernel_choice *choices);
 #endif

@@ -1,6 +1,8 @@
-/* Instances that cannot be made: more shared memory than the GPU has, or tiles that no thread holds.  They are found
- * behind the passes, before LLVM and ptxas spend minutes on them. */
+/* Instances that cannot be made: more shared memory than the GPU has, or tiles that no thread holds; and those that take
+ * minutes, where the compiler itself has chosen them.  They are found behind the passes, before LLVM and ptxas spend the
+ * minutes. */
 #include "driver/driver.h"
+#include "ir/layout/layout.h"
 
 static bool has_excess(struct compilation *compilation, const struct kernel_variant *variant,
                        struct nvptx_excess *excess)
@@ -9,6 +11,53 @@ static bool has_excess(struct compilation *compilation, const struct kernel_vari
            nvptx_find_excess(compilation->arena, &target_rows[variant->target], variant->function, variant->label,
                              excess);
 }
+
+/* ---- long code ---- */
+
+/* What a thread does of one operation: the elements that it holds of the widest tile, one after the other. */
+static void add_length(struct ir_operation *operation, void *context)
+{
+    int64_t *length = context;
+    int most = 1;
+    for (int i = 0; i < operation->result_count + operation->operand_count; i++) {
+        const struct ir_value *value = i < operation->result_count ? operation->results[i]
+                                                                   : operation->operands[i - operation->result_count];
+        if (value->type->kind != IR_TILE || !value->type->layout)
+            continue;
+        int registers = layout_registers(value->type->layout);
+        if (registers > most)
+            most = registers;
+    }
+    *length += most;
+}
+
+/* LLVM and ptxas take more than linear time: minutes for so many. */
+enum { LONG_CODE = 8192 };
+
+static bool is_long(const struct kernel_variant *variant)
+{
+    int64_t length = 0;
+    if (target_rows[variant->target].kind != TARGET_CPU)
+        ir_walk(variant->function->body, add_length, &length);
+    return length > LONG_CODE;
+}
+
+/* One of a set that the compiler has chosen, which is there for speed alone. */
+static bool is_extra(const struct kernel_variant *variant) { return variant->modelled && variant->schedule; }
+
+void limits_warn_of_length(struct compilation *compilation, const char *kernel, const struct kernel_variant *variant)
+{
+    if (is_extra(variant) || !is_long(variant))
+        return;
+    struct diagnostic *d = diag_report(
+        compilation->diagnostics, DIAGNOSTIC_W1007, variant->function->at,
+        "`%s` has more than %d operations for each thread, one for each element that it holds of a tile: compiling it "
+        "takes long; smaller tiles in a loop take less",
+        kernel, LONG_CODE);
+    diag_instance(compilation->diagnostics, d, variant->label);
+}
+
+/* ---- what is left out ---- */
 
 /* An entry of which some variants are left out. */
 struct selection {
@@ -81,11 +130,43 @@ static void report(struct compilation *compilation, const struct selection *sele
     diag_instance(diagnostics, d, variant->label);
 }
 
+/* Nobody has written it, so that it is no warning. */
+static void tell_extra(struct compilation *compilation, const struct kernel_variant *variant,
+                       const struct nvptx_excess *excess)
+{
+    if (!compilation->chooser.remarks)
+        return;
+    struct diagnostic *d = diag_report(compilation->diagnostics, DIAGNOSTIC_R2001, variant->function->at,
+                                       "schedules: %s is left out: %s", variant->modelled->text,
+                                       excess->text ? excess->text : "compiling it takes long");
+    diag_instance(compilation->diagnostics, d, variant->label);
+}
+
+/* Conditions anew of what stays of the set that begins with the variant, if something of it is left out. */
+static void choose_again(struct arena *arena, const struct selection *selection, int first)
+{
+    struct kernel_variant *variants = selection->entry->variants.data;
+    VECTOR(struct kernel_choice) set = {0};
+    int end = first, next = 0;
+    for (; end < selection->entry->variants.count && is_same_facts(selection->entry, first, end); end++)
+        if (!selection->left_out[end])
+            vector_push(arena, &set, ((struct kernel_choice){.modelled = variants[end].modelled}));
+    if (!variants[first].modelled || !set.count || set.count == end - first)
+        return;
+    schedules_set_conditions(arena, set.count, set.data);
+    for (int i = first; i < end; i++)
+        if (!selection->left_out[i])
+            variants[i].when = set.data[next++].when;
+}
+
 /* Takes those out that are left out.  The last schedule of each facts then stands without a condition. */
-static void remove_left_out(const struct selection *selection)
+static void remove_left_out(struct arena *arena, const struct selection *selection)
 {
     struct kernel_entry *entry = selection->entry;
     int kept = 0;
+    for (int i = 0; i < entry->variants.count; i++)
+        if (!entry->variants.data[i].schedule)
+            choose_again(arena, selection, i);
     for (int i = 0; i < entry->variants.count; i++)
         if (!selection->left_out[i] && is_last_of_facts(selection, i))
             entry->variants.data[i].when = NULL;
@@ -103,15 +184,20 @@ bool limits_apply(struct compilation *compilation, struct kernel_entry *entry)
     struct nvptx_excess *excess = ARENA_ARRAY(compilation->arena, struct nvptx_excess, count);
     struct selection selection = {entry, left_out};
     for (int i = 0; i < count; i++)
-        left_out[i] = has_excess(compilation, &entry->variants.data[i], &excess[i]);
+        left_out[i] = has_excess(compilation, &entry->variants.data[i], &excess[i]) ||
+                      (is_extra(&entry->variants.data[i]) && is_long(&entry->variants.data[i]));
     for (int i = 0; i < count; i++) {
         if (!left_out[i])
             continue;
+        if (is_extra(&entry->variants.data[i])) {
+            tell_extra(compilation, &entry->variants.data[i], &excess[i]);
+            continue;
+        }
         report(compilation, &selection, i, &excess[i]);
         good = good && any_stays(&selection, entry->variants.data[i].target);
     }
     if (good)
-        remove_left_out(&selection);
+        remove_left_out(compilation->arena, &selection);
     for (int i = 0; i < entry->variants.count && good && compilation->options->syntax_only; i++) /* else ptxas tells */
         if (target_rows[entry->variants.data[i].target].kind == TARGET_NVPTX)
             nvptx_warn_registers(&compilation->target, &entry->variants.data[i]);

@@ -187,39 +187,6 @@ bool lower_function(struct compilation *compilation, struct ir_function *functio
 
 /* ---- length of the code ---- */
 
-/* What a thread does of one operation: the elements that it holds of the widest tile, one after the other. */
-static void add_length(struct ir_operation *operation, void *context)
-{
-    int64_t *length = context;
-    int most = 1;
-    for (int i = 0; i < operation->result_count + operation->operand_count; i++) {
-        const struct ir_value *value = i < operation->result_count ? operation->results[i]
-                                                                   : operation->operands[i - operation->result_count];
-        if (value->type->kind != IR_TILE || !value->type->layout)
-            continue;
-        int registers = layout_registers(value->type->layout);
-        if (registers > most)
-            most = registers;
-    }
-    *length += most;
-}
-
-/* LLVM and ptxas take more than linear time: minutes for so many. */
-static void warn_of_length(struct compilation *compilation, const char *kernel, const struct kernel_variant *variant)
-{
-    enum { LONG_CODE = 8192 };
-    int64_t length = 0;
-    ir_walk(variant->function->body, add_length, &length);
-    if (length <= LONG_CODE)
-        return;
-    struct diagnostic *d = diag_report(
-        compilation->diagnostics, DIAGNOSTIC_W1007, variant->function->at,
-        "`%s` has more than %d operations for each thread, one for each element that it holds of a tile: compiling it "
-        "takes long; smaller tiles in a loop take less",
-        kernel, LONG_CODE);
-    diag_instance(compilation->diagnostics, d, variant->label);
-}
-
 static void merge_variants(struct compilation *compilation)
 {
     same_code_number(compilation->arena, compilation->module);
@@ -239,7 +206,7 @@ bool lower_module(struct compilation *compilation)
             ok = lower_function(compilation, variant->function, &target_rows[variant->target], variant->label, &idle) &&
                  ok;
             if (ok && target_rows[variant->target].kind != TARGET_CPU)
-                warn_of_length(compilation, entry->kernel, variant);
+                limits_warn_of_length(compilation, entry->kernel, variant);
         }
         if (ok && compilation->options->emit != EMIT_TIR && !compilation->options->interpret)
             ok = limits_apply(compilation, entry);

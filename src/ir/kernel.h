@@ -246,6 +246,9 @@ struct kernel_variant {
      * beyond its facts, with its text; its code knows nothing of it.  NULL: always, as the last of them is. */
     int schedule;
     const struct kernel_expression *when;
+    /* Of one of a set that the compiler has chosen: the cycles that it is thought to take, with its name as text; of the
+     * set all but the first may be left out.  NULL: it is in no such set. */
+    const struct kernel_expression *modelled;
     int grid_rank;
     const struct kernel_expression *grid[IR_MAX_RANK];
     const struct kernel_expression **scratch_extents; /* of the entry's scratch, one view's behind the other's */
@@ -260,10 +263,10 @@ struct kernel_variant {
     struct kernel_cpu_code cpu;
     struct kernel_gpu_code gpu;
 };
-/* One of several schedules that could be compiled, and where the wrapper is to take it (as `when` above). */
+/* One of several schedules that could be compiled, and where the wrapper is to take it (as `when` and `modelled` above). */
 struct kernel_choice {
     int candidate;
-    const struct kernel_expression *when;
+    const struct kernel_expression *when, *modelled;
 };
 /* Texts below have `%` in front of what stands for a value, [0][width][.precision] and one of d u x X (64 bits), e f g
  * (an f64) or b (a bool), and `%%` for a percent sign. */

@@ -122,3 +122,47 @@ E
     ! "$TILECC" -arch=sm_90a --schedules=4 -DB=64 --emit=tir -o - k.tile 2>said
     grep -F 'not 64' said
 }
+
+@test "what takes long to compile is left out without a warning, and the others are chosen among anew" {
+    cat >k.tile <<'E'
+kernel product(a: in bf16[M, K], b: in bf16[K, N], c: out bf16[M, N], f: i32)
+    grid(m: cdiv(M, BM), n: cdiv(N, BN)) tune(BM: {64, 128} = 128, BN: {64, 128, 256} = 256, split_k: {1, 4})
+{
+    var acc = f32[BM, BN](0);
+    for k in 0..K step 64
+        acc += a[m*BM +: BM, k +: 64] @ b[k +: 64, n*BN +: BN];
+    if (BN == 64) {
+        if (f > 0)
+            static for i in 0..150 { acc = abs(acc - i); }
+    }
+    c[m*BM +: BM, n*BN +: BN] = bf16(acc);
+}
+E
+    "$TILECC" -arch=compute_90a --schedules=4 -c -o k.o k.tile 2>said
+    ! grep -F warning said
+    "$TILECC" info k.o >all
+    grep -F '0: product[BM=128,BN=256] sm_90a aligned; when the modelled time of the default is least' all
+    grep -x ' *1: product.BM=128,BN=128. sm_90a aligned' all
+    "$TILECC" -arch=compute_90a --schedules=4 -Rpass=schedules -c -o k.o k.tile 2>said
+    grep -F 'schedules: 3 of 12 candidates' said
+    grep -F 'schedules: BM=64,BN=64,split_k=4 is left out: compiling it takes long' said
+    "$TILECC" -arch=compute_90a -DBM=64 -DBN=64 --schedules=4 -c -o k.o k.tile 2>said
+    grep -F Wlong-code said
+}
+
+@test "many keys have fewer schedules each, as a wrapper knows so many conditions" {
+    for most in 24 25 48 49; do
+        keys=$(seq -s ', ' "$most")
+        cat >k.tile <<E
+kernel k<D: {$keys}>(x: in f32[M, N], g: in f32[D], y: out f32[M]) grid(i: cdiv(M, BM)) tune(BM: {1, 8, 64} = 64, BN: {16, 64} = 16)
+{
+    var total = f32[BM](0);
+    for j in 0..N step BN
+        total += sum(x[i*BM +: BM, j +: BN], axis = 1);
+    y[i*BM +: BM] = total * D;
+}
+E
+        echo "$most $(count sm_90a -w --schedules=4 k.tile)"
+    done >counts
+    printf '%s\n' '24 96' '25 100' '48 192' '49 98' | diff - counts
+}

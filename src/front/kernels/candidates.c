@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-enum { MOST_CANDIDATES = 128, MOST_CHOSEN = 16 };
+enum { MOST_CANDIDATES = 128, MOST_CHOSEN = 16, MOST_CONDITIONS = 48 };
 
 /* What building an instance leaves behind in the front end and in its entry. */
 struct traces {
@@ -86,19 +86,35 @@ static bool build_candidates(const struct variant_plan *plan, struct schedules *
     return true;
 }
 
+/* How many an instance may have: the wrapper knows 64 conditions, facts among them, and those of other keys and targets
+ * are others. */
+static int find_most(const struct variant_plan *plan)
+{
+    const struct kernel_plan *kernel = plan->entry->kernel;
+    const struct front_options *options = kernel->front->options;
+    int choices = 0, most = options->schedules < MOST_CHOSEN ? options->schedules : MOST_CHOSEN;
+    for (int t = 0; t < options->target_count; t++)
+        choices += strcmp(options->target_name(options->targets[t]), "cpu") != 0;
+    for (int i = 0; i < kernel->rows.count && choices <= MOST_CONDITIONS; i++)
+        choices *= plan->entry->key_of_row[i] < 0 ? 1 : kernel->rows.data[i].domain.count;
+    int share = choices ? 1 + MOST_CONDITIONS / choices : 1;
+    return most < share ? most : share;
+}
+
 static void choose(const struct variant_plan *plan, const struct schedule *standard, struct schedules *chosen)
 {
     const struct front_options *options = plan->entry->kernel->front->options;
     struct kernel_choice choices[MOST_CHOSEN];
     struct schedules all = {0};
-    list_candidates(plan, standard, &all);
+    int most = find_most(plan), count = 0;
+    if (most > 1)
+        list_candidates(plan, standard, &all);
     if (all.count < 2)
         return;
     struct kernel_variant *variants = ARENA_ARRAY(options->arena, struct kernel_variant, all.count);
     struct traces *traces = begin_traces(plan->entry);
     if (!plan->entry->entry->splits && has_split(plan, &all))
         split_describe(plan->entry);
-    int most = options->schedules < MOST_CHOSEN ? options->schedules : MOST_CHOSEN, count = 0;
     if (build_candidates(plan, &all, variants) && all.count > 1)
         count = options->choose_schedules(options->choose_context, plan->entry->entry, all.count, variants, most,
                                           choices);
@@ -106,6 +122,7 @@ static void choose(const struct variant_plan *plan, const struct schedule *stand
     for (int i = 0; i < count; i++) {
         struct schedule one = all.data[choices[i].candidate];
         one.when = choices[i].when;
+        one.modelled = choices[i].modelled;
         vector_push(options->arena, chosen, one);
     }
 }

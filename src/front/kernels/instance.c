@@ -392,6 +392,7 @@ bool variant_build(struct variant_plan *plan, struct kernel_variant *variant)
     variant->special = plan->facts.special >= 0;
     variant->schedule = plan->schedule_number;
     variant->when = plan->schedule.when;
+    variant->modelled = plan->schedule.modelled;
     fill_knobs(plan, variant);
     settle_consumers(plan, variant);
     variant->module = ir_module_create(front->options->context, front->arena);

@@ -73,7 +73,8 @@ struct schedule {
     uint64_t *among;     /* of a name of the schedule that has no value (0), the members that the compiler chooses from,
                           * a bit each, or 0: all */
     const struct kernel_expression *when; /* the wrapper takes it where this holds, if none before it; NULL: always */
-    const struct tuned_line *line;        /* that says so; NULL: the source does */
+    const struct kernel_expression *modelled; /* as of struct kernel_variant */
+    const struct tuned_line *line;            /* that says so; NULL: the source does */
 };
 struct schedules {
     struct schedule *data;
