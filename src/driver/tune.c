@@ -26,6 +26,17 @@ static double seconds_of(const struct tune *tune)
     return tune->options->bench_seconds > 0 ? tune->options->bench_seconds : usual_seconds;
 }
 
+static double budget_of(const struct tune *tune)
+{
+    return tune->options->tune_budget > 0 ? tune->options->tune_budget : USUAL_BUDGET;
+}
+
+/* About what a program takes that runs all calls of the unit once. */
+static double run_seconds(const struct tune *tune, const struct tune_unit *unit)
+{
+    return 0.2 + seconds_of(tune) * unit->calls.count;
+}
+
 static int most_schedules(const struct options *options)
 {
     return options->schedules ? options->schedules : USUAL_SCHEDULES;
@@ -197,7 +208,15 @@ static bool run_round(struct tune *tune, struct tune_unit *unit, int round, int 
     return true;
 }
 
-static bool run_rounds(struct tune *tune, struct tune_unit *unit, enum exit_code *code)
+/* Of so many schedules those that there is time for, the best two at least; `left`: units that are still to come. */
+static int affordable(const struct tune *tune, const struct tune_unit *unit, int count, int left)
+{
+    double runs = (tune->end - tune_clock()) / left / run_seconds(tune, unit) / (2 * TUNE_ROUNDS);
+    int least = count < 2 ? count : 2;
+    return runs >= count + 1 ? count : runs > least + 1 ? (int)runs - 1 : least;
+}
+
+static bool run_rounds(struct tune *tune, struct tune_unit *unit, int left, enum exit_code *code)
 {
     int numbers[MOST_FINALISTS], open[MOST_FINALISTS], count = 0;
     int most = 2 * tune->most;
@@ -206,6 +225,7 @@ static bool run_rounds(struct tune *tune, struct tune_unit *unit, enum exit_code
     for (int i = 0; i < best; i++)
         if (!has_rounds(tune, unit, numbers[i]))
             open[count++] = numbers[i];
+    count = affordable(tune, unit, count, left);
     if (!count)
         return true;
     if (!make_ready(tune, unit, code))
@@ -276,14 +296,13 @@ static bool verify(struct tune *tune)
 
 /* ---- the order of steps ---- */
 
-/* What the rounds at the end will take. */
+/* What the rounds and the measurement of what was chosen will take. */
 static double reserve(const struct tune *tune)
 {
-    double calls = tune->log.calls.count, sum = 0;
+    double wanted = 0;
     for (int i = 0; i < tune->units.count; i++)
-        sum += 2 * TUNE_ROUNDS * 2 * tune->most;
-    double wanted = sum * (0.2 + seconds_of(tune) * calls / tune->units.count);
-    return fmin(wanted, 0.5 * (tune->options->tune_budget > 0 ? tune->options->tune_budget : USUAL_BUDGET));
+        wanted += 2 * TUNE_ROUNDS * (2 * tune->most + 1) * run_seconds(tune, &tune->units.data[i]);
+    return fmin(wanted, 0.5 * budget_of(tune));
 }
 
 static bool search_all(struct tune *tune, enum exit_code *code)
@@ -362,6 +381,9 @@ static bool begin_units(struct tune *tune, enum exit_code *code)
     if (tune->skipped)
         fprintf(stderr, "tilecc: the trace has calls of kernels that the source does not have, such as %s\n",
                 tune->skipped);
+    if (tune->left_out)
+        fprintf(stderr, "tilecc: %d calls of the trace are not measured; %d are, those that came most often first\n",
+                tune->left_out, tune->log.calls.count);
     fprintf(stderr, "tilecc: %d calls of %d instance%s, %d schedules beside the defaults, %d of them new\n",
             tune->log.calls.count, tune->units.count, tune->units.count == 1 ? "" : "s", all, remaining);
     progress_expect(tune->progress, remaining);
@@ -376,7 +398,7 @@ static enum exit_code measure_and_write(struct tune *tune, struct options *optio
         return code;
     bool good = search_all(tune, &code);
     for (int i = 0; i < tune->units.count && good; i++)
-        good = run_rounds(tune, &tune->units.data[i], &code);
+        good = run_rounds(tune, &tune->units.data[i], tune->units.count - i, &code);
     progress_clear(tune->progress);
     if (good && !write_all(tune))
         code = EXIT_FILE;
@@ -449,9 +471,9 @@ static bool take_words(struct tune *tune, struct options *options)
     for (int i = 0; i < options->tune_traces.count; i++)
         if (!tune_read_trace(tune, options->tune_traces.data[i]))
             return false;
-    if (!tune->bench.call_count)
+    if (!tune->bench.call_count && !tune->traced.count)
         driver_error(options, "there is no call to measure");
-    return tune->bench.call_count > 0;
+    return tune->bench.call_count || tune->traced.count;
 }
 
 enum exit_code tune_main(const struct options *given)
@@ -482,7 +504,7 @@ enum exit_code tune_main(const struct options *given)
         return EXIT_FILE;
     }
     tune.progress = progress_open(tune.arena);
-    tune.end = tune_clock() + (options.tune_budget > 0 ? options.tune_budget : USUAL_BUDGET);
+    tune.end = tune_clock() + budget_of(&tune);
     tune.most = most_schedules(&options);
     options.output = NULL;
     options.schedules = 1; /* of what is compiled: no model chooses beside it */

@@ -98,6 +98,11 @@ END
     tune k.tile 'k_axpy(2, [30000])' -o whole.tuning
     contains '0 of them new'
     cmp merged.tuning whole.tuning
+    # another share in the same log
+    tune k.tile 'k_axpy(2, [30000])' --part=1/2 -o b.tuning
+    contains '1 of them new'
+    tune k.tile 'k_axpy(2, [30000])' --part=2/2 -o b.tuning
+    contains '0 of them new'
 }
 
 # A log of calls f([M,K]) and schedules: `log <<<'M K NAME:FACTOR ...'` with lines of what each takes of the default's time; its
@@ -181,6 +186,16 @@ END
 END
     merge
     grep -q '^    \[A=1\]  *# 1.83x of the default over 2 shapes$' f.tuning || { cat f.tuning; return 1; }
+}
+
+@test "of a trace with many calls those that came most often are measured" {
+    for i in $(seq 300); do printf '%12d  k_axpy(2,[%d],[%d])  # packed aligned\n' "$i" "$i" "$i"; done >trace
+    tune k.tile --trace=trace --seconds=0.000001 --budget=1
+    contains '44 calls of the trace are not measured; 256 are'
+    [ "$(grep -c '"weight"' k.tuning.log)" = 256 ]
+    grep -q '"weight": 300}' k.tuning.log
+    run grep '"weight": 44}' k.tuning.log
+    [ -z "$output" ]
 }
 
 @test "logs that do not belong together" {
@@ -283,6 +298,14 @@ END
     echo 'kernel f(x: inout f32[N]) grid(i: N) { x[i] += 1.0; }' >plain.tile
     expect 2 tilecc tune -arch=cpu plain.tile 'plain_f([9])'
     contains "have no choice"
+    echo '3 g_f([9])' >trace
+    expect 2 tilecc tune -arch=cpu k.tile --trace=trace
+    contains "the source has none of the kernels that the trace calls, such as g_f([9])"
+    for bad in 'inf k_axpy(2, [9])' '1e300 k_axpy(2, [9])' '0 k_axpy(2, [9])' '3 k_axpy(2, [9]) x'; do
+        echo "$bad" >trace
+        expect 2 tilecc tune -arch=cpu k.tile --trace=trace
+        contains "'trace', line 1: not a count and a call"
+    done
     echo '12 f' >trace
     expect 2 tilecc tune -arch=cpu k.tile --trace=trace
     contains "'trace', line 1: not a count and a call"

@@ -93,11 +93,12 @@ void search_begin(const struct tune *tune, struct tune_unit *unit)
     unit->values = ARENA_ARRAY(tune->arena, const char *, count);
     unit->state = ARENA_ARRAY(tune->arena, signed char, count);
     unit->score = ARENA_ARRAY(tune->arena, float, (size_t)count *(size_t)unit->calls.count);
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < count; i++)
         unit->values[i] = text_of(tune->arena, unit, i);
-        unit->remaining += i && is_ours(tune->options, i);
-    }
     take_from_log(tune, unit);
+    unit->remaining = 0;
+    for (int i = 1; i < count; i++)
+        unit->remaining += !unit->state[i] && is_ours(tune->options, i);
 }
 
 /* What each value of each name does to a call: the mean over those that have it, less the mean of all. */

@@ -24,17 +24,12 @@ static bool add_line(struct tune *tune, const char *path, int number, const char
     size_t length = comment ? (size_t)(comment - call) : strlen(call);
     while (length && call[length - 1] == ' ')
         length--;
-    if (end == line || !(times >= 1) || !length || call[length - 1] != ')')
+    if (end == line || !(times >= 1 && times <= 0x1p53) || !length || call[length - 1] != ')')
         return fail(tune, path, number);
     if (memchr(call, '?', length))
         return true;
-    if (tune->bench.call_count == BENCH_MOST_CALLS) {
-        driver_error(tune->options, "more than %d calls", BENCH_MOST_CALLS);
-        return false;
-    }
-    tune->bench.calls[tune->bench.call_count++] = (struct bench_call){
-        .text = arena_substring(tune->arena, call, length), .times = times, .error = -1};
-    tune->traced++;
+    struct bench_call traced = {.text = arena_substring(tune->arena, call, length), .times = times, .error = -1};
+    vector_push(tune->arena, &tune->traced, traced);
     return true;
 }
 

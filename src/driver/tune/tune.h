@@ -86,8 +86,10 @@ struct tune {
     bool machine_failed; /* no file can be made or run: no schedule is to blame */
     int most;            /* schedules of an instance that are chosen, the default included */
     int chosen;          /* lines of the file */
-    int target, traced;  /* the row; calls of traces, which stand behind the others */
-    const char *skipped; /* a kernel of a trace that the source does not have, or NULL */
+    int target;          /* the row */
+    VECTOR(struct bench_call) traced;
+    const char *skipped; /* a call of a trace whose kernel the source does not have, or NULL */
+    int left_out;        /* calls of traces that there was no room for */
     VECTOR(struct tune_unit) units;
     struct tune_unit *asked; /* whose space the front end is to tell */
     struct folder folder;

@@ -1,6 +1,7 @@
 /* Calls bound to the source.  Those that one instance serves are one unit: they have its schedules in common. */
 #include "driver/tune/tune.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/digest.h"
@@ -152,16 +153,27 @@ static bool has_entry(const struct kernel_module *module, const char *call)
     return false;
 }
 
-static void leave_out_foreign(struct tune *tune, const struct kernel_module *module)
+static int compare_times(const void *a, const void *b)
+{
+    const struct bench_call *x = a, *y = b;
+    return x->times != y->times ? (x->times < y->times) - (x->times > y->times) : strcmp(x->text, y->text);
+}
+
+/* Those that came most often, as many as there is room for. */
+static void take_traced(struct tune *tune, const struct kernel_module *module)
 {
     struct bench *bench = &tune->bench;
-    int kept = bench->call_count - tune->traced;
-    for (int i = kept; i < bench->call_count; i++)
-        if (has_entry(module, bench->calls[i].text))
-            bench->calls[kept++] = bench->calls[i];
+    if (tune->traced.count)
+        qsort(tune->traced.data, (size_t)tune->traced.count, sizeof *tune->traced.data, compare_times);
+    for (int i = 0; i < tune->traced.count; i++) {
+        const struct bench_call *call = &tune->traced.data[i];
+        if (!has_entry(module, call->text))
+            tune->skipped = call->text;
+        else if (bench->call_count < BENCH_MOST_CALLS)
+            bench->calls[bench->call_count++] = *call;
         else
-            tune->skipped = bench->calls[i].text;
-    bench->call_count = kept;
+            tune->left_out++;
+    }
 }
 
 bool tune_take_module(struct tune *tune, struct compilation *compilation)
@@ -169,7 +181,12 @@ bool tune_take_module(struct tune *tune, struct compilation *compilation)
     struct bench *bench = &tune->bench;
     if (tune->asked)
         return true;
-    leave_out_foreign(tune, compilation->module);
+    take_traced(tune, compilation->module);
+    if (!bench->call_count) {
+        driver_error(tune->options, "tune: the source has none of the kernels that the trace calls, such as %s",
+                     tune->skipped);
+        return false;
+    }
     if (!bench_bind_calls(bench, compilation) || !digest_content(tune, compilation))
         return false;
     for (int i = 0; i < bench->call_count; i++) {
