@@ -197,7 +197,8 @@ TILE_INLINE float tile_f8e5m2_to_float(tile_f8e5m2 bits) { return tile_expand_fl
 /* ---- the descriptor --------------------------------------------------------------------------------------------- */
 
 /* Rises with every change to what is below but two: a new bit of tile_rt_kernel.needs, which an object without it does
- * not notice, and a new member behind all others that older run times need not read and that something else leads to.  Objects of one number run with every run time of it that knows what they need (tilert(7), Versions). */
+ * not notice, and a new member behind all others that older run times need not read and that something else leads to.
+ * Objects of one number run with every run time of it that knows what they need (tilert(7), Versions). */
 #define TILE_RT_ABI 11
 
 /* Limits of a kernel; the compiler refuses a kernel beyond them. */
@@ -304,9 +305,11 @@ enum tile_rt_opcode {
 /* An expression and its text in the source, for messages.  code is an index into tile_rt_kernel.code; -1: none. */
 struct tile_rt_expression {
     int32_t code;
-    uint32_t choice; /* of a fact that is about speed alone: 1 + an index into tile_rt_kernel.choices; else 0 */
+    uint32_t choice; /* of a fact that is about speed alone: 1 + an index into tile_rt_kernel.choices, or
+                        TILE_RT_CHOICE_CODE; else 0 */
     const char *text;
 };
+#define TILE_RT_CHOICE_CODE UINT32_MAX /* it has its code only */
 /* What the code of such a fact gives, faster: of the values of names, and multiprocessors. */
 typedef int32_t tile_rt_choice(const int64_t *names, int64_t sm_count);
 

@@ -692,7 +692,7 @@ int tile_rt_check_arguments(struct tile_rt_call *call)
 static int fact_holds(const struct tile_rt_call *call, const struct tile_rt_expression *fact)
 {
     int64_t holds;
-    if (fact->choice)
+    if (fact->choice != 0 && fact->choice != TILE_RT_CHOICE_CODE)
         return call->kernel->choices[fact->choice - 1](call->names, call->sm_count);
     return evaluate(call, fact->code, &holds) && holds;
 }

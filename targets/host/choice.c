@@ -1,15 +1,18 @@
 /* Conditions that choose a schedule as functions of the object: they are asked for at each launch, and hold many
- * operations.  Their byte code is there as well, for run times that know no functions.
+ * operations.  Their byte code is there as well, for run times that know no functions, and gives the same: what overflows
+ * does not hold.
  *
- * What is computed are names, constants and multiprocessors.  Arithmetic wraps, and quotients are those of numbers that are
- * not negative: nothing but speed hangs on what comes of it. */
+ * What is computed are names, constants and multiprocessors. */
 #include "targets/host/host.h"
+
+#include <string.h>
 
 struct choice {
     struct host_builder *builder;
     const struct kernel_entry *entry;
     LLVMBuilderRef code;
     LLVMValueRef names, processors;
+    LLVMValueRef overflows; /* i1; NULL: nothing can */
 };
 
 static bool is_divisor(const struct kernel_expression *e)
@@ -63,7 +66,27 @@ static LLVMValueRef select_by(const struct choice *c, LLVMIntPredicate predicate
     return LLVMBuildSelect(c->code, LLVMBuildICmp(c->code, predicate, a, b, ""), a, b, "");
 }
 
-static LLVMValueRef compute(const struct choice *c, const struct kernel_expression *e)
+/* name: of the intrinsic that tells of an overflow, too. */
+static LLVMValueRef checked(struct choice *c, const char *name, LLVMValueRef a, LLVMValueRef b)
+{
+    LLVMValueRef operands[] = {a, b};
+    unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
+    LLVMValueRef function = LLVMGetIntrinsicDeclaration(c->builder->module, id, &c->builder->i64, 1);
+    LLVMTypeRef signature = LLVMIntrinsicGetType(c->builder->llvm, id, &c->builder->i64, 1);
+    LLVMValueRef both = LLVMBuildCall2(c->code, signature, function, operands, 2, "");
+    LLVMValueRef overflows = LLVMBuildExtractValue(c->code, both, 1, "");
+    c->overflows = c->overflows ? LLVMBuildOr(c->code, c->overflows, overflows, "") : overflows;
+    return LLVMBuildExtractValue(c->code, both, 0, "");
+}
+
+/* Of a divisor that is more than 0. */
+static LLVMValueRef quotient_up(const struct choice *c, LLVMValueRef a, LLVMValueRef b)
+{
+    LLVMValueRef rest = compare(c, LLVMIntSGT, LLVMBuildSRem(c->code, a, b, ""), number(c, 0));
+    return LLVMBuildAdd(c->code, LLVMBuildSDiv(c->code, a, b, ""), rest, "");
+}
+
+static LLVMValueRef compute(struct choice *c, const struct kernel_expression *e)
 {
     LLVMValueRef a = e->operand[0] ? compute(c, e->operand[0]) : NULL;
     LLVMValueRef b = e->operand[1] ? compute(c, e->operand[1]) : NULL;
@@ -72,13 +95,11 @@ static LLVMValueRef compute(const struct choice *c, const struct kernel_expressi
     case KERNEL_HOST_NAME: return load_name(c, e->number);
     case KERNEL_HOST_KEY: return load_name(c, c->entry->names.count + e->number);
     case KERNEL_HOST_SM_COUNT: return c->processors;
-    case KERNEL_HOST_ADD: return LLVMBuildAdd(c->code, a, b, "");
-    case KERNEL_HOST_SUB: return LLVMBuildSub(c->code, a, b, "");
-    case KERNEL_HOST_MUL: return LLVMBuildMul(c->code, a, b, "");
-    case KERNEL_HOST_DIV: return LLVMBuildUDiv(c->code, a, b, "");
-    case KERNEL_HOST_CDIV:
-        a = LLVMBuildAdd(c->code, a, LLVMBuildSub(c->code, b, number(c, 1), ""), "");
-        return LLVMBuildUDiv(c->code, a, b, "");
+    case KERNEL_HOST_ADD: return checked(c, "llvm.sadd.with.overflow", a, b);
+    case KERNEL_HOST_SUB: return checked(c, "llvm.ssub.with.overflow", a, b);
+    case KERNEL_HOST_MUL: return checked(c, "llvm.smul.with.overflow", a, b);
+    case KERNEL_HOST_DIV: return LLVMBuildSDiv(c->code, a, b, "");
+    case KERNEL_HOST_CDIV: return quotient_up(c, a, b);
     case KERNEL_HOST_MIN: return select_by(c, LLVMIntSLT, a, b);
     case KERNEL_HOST_MAX: return select_by(c, LLVMIntSGT, a, b);
     case KERNEL_HOST_EQ: return compare(c, LLVMIntEQ, a, b);
@@ -105,7 +126,10 @@ LLVMValueRef host_choice(struct host_builder *b, const struct kernel_entry *entr
     choice.names = LLVMGetParam(function, 0);
     choice.processors = LLVMGetParam(function, 1);
     LLVMPositionBuilderAtEnd(choice.code, LLVMAppendBasicBlockInContext(b->llvm, function, ""));
-    LLVMBuildRet(choice.code, LLVMBuildTrunc(choice.code, compute(&choice, condition), b->i32, ""));
+    LLVMValueRef holds = LLVMBuildTrunc(choice.code, compute(&choice, condition), b->i32, "");
+    if (choice.overflows)
+        holds = LLVMBuildSelect(choice.code, choice.overflows, LLVMConstInt(b->i32, 0, false), holds, "");
+    LLVMBuildRet(choice.code, holds);
     LLVMDisposeBuilder(choice.code);
     return function;
 }

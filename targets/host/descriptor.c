@@ -280,12 +280,20 @@ static bool says_key_value(const struct kernel_expression *e, const struct kerne
            variant->key_values[key->number] == value->number;
 }
 
+/* Its number among the facts, or how many there are.  One that is right for speed alone is another than the same that code
+ * relies on: it is not asked where the caller says which variant runs. */
+static int find_fact(int count, const struct fact *facts, int32_t code, bool is_choice)
+{
+    int i = 0;
+    while (i < count && (facts[i].code != code || facts[i].is_choice != is_choice))
+        i++;
+    return i;
+}
+
 static uint64_t fact_bit(struct descriptor *d, const struct kernel_expression *e, bool is_choice)
 {
     int32_t code = host_code_add(&d->code, e);
-    int i;
-    for (i = 0; i < d->facts.count && d->facts.data[i].code != code; i++)
-        continue;
+    int i = find_fact(d->facts.count, d->facts.data, code, is_choice);
     if (i == TILE_RT_MAX_FACTS) {
         diag_report(d->builder->options->diagnostics, DIAGNOSTIC_E1101, d->entry->at,
                     "the variants of %s rely on more than %d different facts", d->entry->symbol, TILE_RT_MAX_FACTS);
@@ -294,7 +302,6 @@ static uint64_t fact_bit(struct descriptor *d, const struct kernel_expression *e
     }
     if (i == d->facts.count)
         vector_push(d->builder->arena, &d->facts, ((struct fact){code, e, is_choice}));
-    d->facts.data[i].is_choice = d->facts.data[i].is_choice && is_choice;
     return (uint64_t)1 << i;
 }
 
@@ -308,7 +315,7 @@ static LLVMValueRef fact_array(struct descriptor *d)
         if (choice)
             add(d, &d->choices, choice);
         add_word(d, &fields, (uint32_t)fact->code);
-        add_word(d, &fields, choice ? (uint32_t)d->choices.count : 0);
+        add_word(d, &fields, choice ? (uint32_t)d->choices.count : fact->is_choice ? TILE_RT_CHOICE_CODE : 0);
         add_text(d, &fields, host_expression_text(d->builder->arena, d->entry, fact->expression));
         add(d, &facts, structure(d, &fields, sizeof(struct tile_rt_expression)));
     }
@@ -356,19 +363,20 @@ static bool has_many_parts(const struct descriptor *d)
     const struct kernel_expression **parts = ARENA_ARRAY(d->builder->arena, const struct kernel_expression *,
                                                          MAX_PARTS);
     struct host_code probe = {.builder = d->builder, .entry = d->entry};
-    struct host_words found = {0};
+    VECTOR(struct fact) found = {0};
     for (int v = 0; v < d->entry->variants.count; v++) {
         const struct kernel_variant *variant = &d->entry->variants.data[v];
         int count = 0;
-        if (!split_parts(variant->predicate, parts, &count) || !split_parts(variant->when, parts, &count))
+        if (!split_parts(variant->predicate, parts, &count))
+            return true;
+        const int facts = count;
+        if (!split_parts(variant->when, parts, &count))
             return true;
         for (int i = 0; i < count; i++) {
             int32_t code = host_code_add(&probe, parts[i]);
-            int k = 0;
-            while (k < found.count && found.data[k] != code)
-                k++;
-            if (k == found.count && !says_key_value(parts[i], variant))
-                vector_push(d->builder->arena, &found, code);
+            if (find_fact(found.count, found.data, code, i >= facts) == found.count &&
+                !says_key_value(parts[i], variant))
+                vector_push(d->builder->arena, &found, ((struct fact){code, parts[i], i >= facts}));
         }
     }
     return found.count > TILE_RT_MAX_FACTS;

@@ -95,6 +95,51 @@ END
     expect 0 tilecc --tuning=p.tuning --interpret='p_product_f32([8, 8], [8, 256], [256, 8])' p.tile
 }
 
+@test "conditions are arithmetic of the language, overflow is none, and a named variant needs none" {
+    cat >k.tile <<'END'
+kernel k(x: in strided huge f32[N], y: out huge f32[N], s: i32) grid(i: cdiv(N, B)) tune(B: {16, 32, 64, 128, 256, 512} = 16)
+{
+    y[i*B +: B] = x[i*B +: B];
+}
+END
+    cat >k.tuning <<'END'
+tuning 1
+k cpu
+    [B=32] when N > 1000 and N * N * N > 0
+    [B=64] when (N - 100) / 64 < 0
+    [B=128] when N / (N - 77) == 0 or N % 10 == 9
+    [B=256] when x.stride[0] == s
+    [B=512] when cdiv(N - 200, 64) == 0
+END
+    expect 0 tilecc -arch=cpu --tuning=k.tuning k.tile
+    cat >m.c <<'END'
+#include "k.h"
+#include <stdio.h>
+static float from[2000], to[2000];
+static int asked(int64_t n, int64_t gap, int s)
+{
+    struct tile_f32_1 x = {from, {n}, {gap}}, y = {n > 2000 ? (float *)((int64_t)1 << 50) : to, {n}, {1}};
+    struct tile_kernel_info info = {0};
+    return k_query(TILE_CPU, &x, &y, s, &info) ? -1 : (int)info.values[0];
+}
+int main(void)
+{
+    struct tile_f32_1 x = {from, {100}, {1}}, y = {to, {100}, {1}};
+    printf("%d %d %d %d %d", asked(1001, 1, 0), asked(((int64_t)1 << 40) + 1, 1, 0), asked(10, 1, 0), asked(36, 1, 0), asked(77, 1, 0));
+    printf(" %d %d %d %d %d\n", asked(109, 1, 0), asked(300, 2, 2), asked(300, 2, 1), asked(150, 1, 0), asked(264, 1, 0));
+    for (int i = 0; i < 6; i++)
+        printf("%d", k_variant(TILE_CPU, &x, &y, 0, i));
+    return 0;
+}
+END
+    tilecc --emit-runtime -o rt.o
+    "$CC" -I"$SRCDIR/runtime-stub" m.c k.o rt.o -ldl -lpthread -lm -o m
+    expect 0 ./m
+    # (2^40 + 1)^3 is no number of 64 bits; (36 - 100) / 64 is -1, and (77 - 77) divides to 0
+    contains "32 16 64 64 128 128 256 16 512 16"
+    contains "000000"
+}
+
 @test "heads choose by types, keys, architecture and facts; the first in the order of the files counts" {
     product
     tuning <<'END'

@@ -22,7 +22,7 @@ int __wrap_tile_rt_query(const struct tile_rt_kernel *kernel, struct CUstream_st
     if (!by_code)
         return __real_tile_rt_query(kernel, where, arguments, info);
     for (i = 0; i < kernel->fact_count; i++) {
-        functions += kernel->facts[i].choice != 0;
+        functions += kernel->facts[i].choice != 0 && kernel->facts[i].choice != TILE_RT_CHOICE_CODE;
         facts[i] = kernel->facts[i];
         facts[i].choice = 0;
     }
