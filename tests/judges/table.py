@@ -61,7 +61,7 @@ def kernelbench():
         earlier = sum('commit' in row for row in run['peers'])
         print(f"Called from Python as the references are: {same} of {len(run['peers'])} give what PyTorch gives; {summary(called)}.\n")
         if earlier:
-            print(f"Rows with a commit are of an earlier run, as are {earlier} of those called from Python.\n")
+            print(f"Rows with a commit are of another run, as are {earlier} of those called from Python.\n")
     print('| operator | ours | ms | eager | torch.compile | ratio | bytes of source | cause |\n|---|---|---|---|---|---|---|---|')
     print('\n'.join(lines))
 
