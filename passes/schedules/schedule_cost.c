@@ -269,6 +269,20 @@ static double busy_of(const struct effort *effort)
 
 static struct account account_of(struct walk *walk, const struct ir_block *block, bool in_loop);
 
+/* Loops of as many turns are one, so that a call has fewer to count. */
+static void add_term(struct walk *walk, struct account *sum, struct term term)
+{
+    for (int i = 0; i < sum->terms.count; i++) {
+        struct term *other = &sum->terms.data[i];
+        if (expression_same(other->turns, term.turns)) {
+            other->busy += term.busy;
+            other->waits += term.waits;
+            return;
+        }
+    }
+    vector_push(walk->arena, &sum->terms, term);
+}
+
 static void add_account(struct walk *walk, struct account *sum, const struct account *part, double share)
 {
     sum->effort.tensor += share * part->effort.tensor;
@@ -280,7 +294,7 @@ static void add_account(struct walk *walk, struct account *sum, const struct acc
         struct term term = part->terms.data[i];
         term.busy *= share;
         term.waits *= share;
-        vector_push(walk->arena, &sum->terms, term);
+        add_term(walk, sum, term);
     }
 }
 
@@ -337,11 +351,11 @@ static void add_loop(struct walk *walk, struct account *sum, const struct ir_ope
         double busy = busy_of(&turn.effort) + walk->costs->turn_issue, bytes = turn.effort.bytes;
         double shortest = turn.effort.bytes > 0 ? walk->costs->turn_latency : 0;
         walk->ring_bytes = walk->ring_bytes > bytes ? walk->ring_bytes : bytes;
-        vector_push(walk->arena, &sum->terms, ((struct term){turns, busy, busy > shortest ? 0 : shortest - busy}));
+        add_term(walk, sum, (struct term){turns, busy, busy > shortest ? 0 : shortest - busy});
         for (int i = 0; i < turn.terms.count; i++) {
             struct term term = turn.terms.data[i];
             term.turns = expression_make(walk->arena, KERNEL_HOST_MUL, turns, term.turns);
-            vector_push(walk->arena, &sum->terms, term);
+            add_term(walk, sum, term);
         }
     }
 }

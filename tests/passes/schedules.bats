@@ -166,3 +166,21 @@ E
     done >counts
     printf '%s\n' '24 96' '25 100' '48 192' '49 98' | diff - counts
 }
+
+@test "loops of as many turns are counted once in the condition of a schedule" {
+    for count in 1 8; do
+        {
+            echo 'kernel k(x: in f32[M, N], y: out f32[M]) grid(i: cdiv(M, BM)) tune(BM: {1, 8, 64} = 64, BN: {16, 64} = 16)'
+            echo '{ var acc = f32[BM](0);'
+            for ((i = 0; i < count; i++)); do
+                echo 'for t in 0..N step BN { acc += sum(x[i*BM +: BM, t +: BN], axis = 1); }'
+                echo 'for t in 0..M step BN { acc += sum(x[i*BM +: BM, t +: BN], axis = 1); }'
+            done
+            echo 'y[i*BM +: BM] = acc; }'
+        } >k.tile
+        "$TILECC" -arch=compute_90 -O0 --schedules=2 -c -o k.o k.tile
+        "$TILECC" info k.o | sed -n 's/^kernel.*: \([0-9]*\) bytes of host code/\1/p'
+    done >bytes
+    { read -r one && read -r many; } <bytes
+    [ "$many" -lt $((one + 100)) ]
+}

@@ -702,16 +702,18 @@ void knobs_list(struct elaborator *e, const struct ast_declaration *kernel, cons
     vector_push(e->arena, all, *standard);
     if (!read_given(e, kernel, tuning, target, spec, sets, fixed, &given))
         return;
+    struct value *tuned = arena_copy(e->arena, standard->tuned, size);
     for (int tries = 0; tries < MOST_TRIES && all->count < most; tries++) {
-        struct schedule one = *standard;
-        one.tuned = arena_copy(e->arena, standard->tuned, size);
         int next = tuning->count - 1;
         for (int i = 0; i < tuning->count; i++)
             if (!fixed[i] && is_open(&tuning->data[i], &sets[i]))
-                one.tuned[i] = member_of(&tuning->data[i], &sets[i], at[i], standard->tuned[i]);
-        knobs_bind(e, tuning, one.tuned);
-        if (!is_same_schedule(tuning, one.tuned, standard->tuned) && knobs_hold(e, kernel, NULL) == 1)
+                tuned[i] = member_of(&tuning->data[i], &sets[i], at[i], standard->tuned[i]);
+        knobs_bind(e, tuning, tuned);
+        if (!is_same_schedule(tuning, tuned, standard->tuned) && knobs_hold(e, kernel, NULL) == 1) {
+            struct schedule one = *standard;
+            one.tuned = arena_copy(e->arena, tuned, size);
             vector_push(e->arena, all, one);
+        }
         for (; next >= 0; next--) {
             if (fixed[next] || !is_open(&tuning->data[next], &sets[next]))
                 continue;
