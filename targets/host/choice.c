@@ -79,11 +79,24 @@ static LLVMValueRef checked(struct choice *c, const char *name, LLVMValueRef a, 
     return LLVMBuildExtractValue(c->code, both, 0, "");
 }
 
-/* Of a divisor that is more than 0. */
-static LLVMValueRef quotient_up(const struct choice *c, LLVMValueRef a, LLVMValueRef b)
+/* Cut off, or rounded up.  The code of this module is not optimized, so that powers of two are shifts here. */
+static LLVMValueRef quotient(const struct choice *c, const struct kernel_expression *e, LLVMValueRef a, LLVMValueRef b)
 {
-    LLVMValueRef rest = compare(c, LLVMIntSGT, LLVMBuildSRem(c->code, a, b, ""), number(c, 0));
-    return LLVMBuildAdd(c->code, LLVMBuildSDiv(c->code, a, b, ""), rest, "");
+    const struct kernel_expression *divisor = e->operand[1];
+    const bool up = e->op == KERNEL_HOST_CDIV;
+    if (divisor->op == KERNEL_HOST_CONSTANT && (divisor->number & (divisor->number - 1)) == 0) {
+        LLVMValueRef mask = number(c, divisor->number - 1), bits = number(c, log2_floor((uint64_t)divisor->number));
+        LLVMValueRef below = LLVMBuildAnd(c->code, a, mask, ""), floor = LLVMBuildAShr(c->code, a, bits, "");
+        LLVMValueRef more = compare(c, LLVMIntNE, below, number(c, 0));
+        if (!up)
+            more = LLVMBuildAnd(c->code, more, compare(c, LLVMIntSLT, a, number(c, 0)), "");
+        return LLVMBuildAdd(c->code, floor, more, "");
+    }
+    LLVMValueRef cut = LLVMBuildSDiv(c->code, a, b, "");
+    if (!up)
+        return cut;
+    LLVMValueRef rest = LLVMBuildSub(c->code, a, LLVMBuildMul(c->code, cut, b, ""), "");
+    return LLVMBuildAdd(c->code, cut, compare(c, LLVMIntSGT, rest, number(c, 0)), "");
 }
 
 static LLVMValueRef compute(struct choice *c, const struct kernel_expression *e)
@@ -98,8 +111,8 @@ static LLVMValueRef compute(struct choice *c, const struct kernel_expression *e)
     case KERNEL_HOST_ADD: return checked(c, "llvm.sadd.with.overflow", a, b);
     case KERNEL_HOST_SUB: return checked(c, "llvm.ssub.with.overflow", a, b);
     case KERNEL_HOST_MUL: return checked(c, "llvm.smul.with.overflow", a, b);
-    case KERNEL_HOST_DIV: return LLVMBuildSDiv(c->code, a, b, "");
-    case KERNEL_HOST_CDIV: return quotient_up(c, a, b);
+    case KERNEL_HOST_DIV:
+    case KERNEL_HOST_CDIV: return quotient(c, e, a, b);
     case KERNEL_HOST_MIN: return select_by(c, LLVMIntSLT, a, b);
     case KERNEL_HOST_MAX: return select_by(c, LLVMIntSGT, a, b);
     case KERNEL_HOST_EQ: return compare(c, LLVMIntEQ, a, b);
