@@ -137,6 +137,13 @@ END
     grep -qx '    \[A=5\]  *# 1.05x of the default over 1 shape' f.tuning || { cat f.tuning; return 1; }
 }
 
+@test "a call that was not measured beside a schedule has no time" {
+    log >f.log <<<'64 64'
+    merge
+    grep -q '^f(\[64,64\])  not measured           -       -             the default$' <<<"$output" || { echo "$output"; return 1; }
+    [ "$(grep -c 'none of 0 schedules' f.tuning)" = 1 ]
+}
+
 @test "conditions that a person can read" {
     log >f.log <<'END'
 16 1024 A=1:0.5 B=1:0.9

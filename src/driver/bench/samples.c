@@ -18,11 +18,16 @@ static double quantile(double *sorted, int count, double part)
     return sorted[low] + (sorted[high] - sorted[low]) * (at - low);
 }
 
+static void sort_samples(double *sorted, const struct bench_call *call)
+{
+    memcpy(sorted, call->samples, sizeof *sorted * (size_t)call->sample_count);
+    qsort(sorted, (size_t)call->sample_count, sizeof *sorted, compare_numbers);
+}
+
 double bench_quantile(const struct bench_call *call, double part)
 {
     double sorted[BENCH_MOST_SAMPLES];
-    memcpy(sorted, call->samples, sizeof *sorted * (size_t)call->sample_count);
-    qsort(sorted, (size_t)call->sample_count, sizeof *sorted, compare_numbers);
+    sort_samples(sorted, call);
     return quantile(sorted, call->sample_count, part);
 }
 
@@ -30,24 +35,32 @@ double bench_median(const struct bench_call *call) { return bench_quantile(call,
 
 enum { RESAMPLINGS = 1000 };
 
-/* The median of as many samples drawn from them, each time anew. */
-static double resampled_median(const struct bench_call *call, uint64_t *state)
+/* The median of as many samples drawn from them, each time anew: by how often each was drawn. */
+static double resampled_median(const double *sorted, int count, uint64_t *state)
 {
-    double drawn[BENCH_MOST_SAMPLES];
-    for (int i = 0; i < call->sample_count; i++) {
+    uint16_t times[BENCH_MOST_SAMPLES] = {0};
+    for (int i = 0; i < count; i++) {
         *state = *state * 6364136223846793005u + 1442695040888963407u;
-        drawn[i] = call->samples[(*state >> 33) % (uint64_t)call->sample_count];
+        times[(uint32_t)(*state >> 33) % (uint32_t)count]++;
     }
-    qsort(drawn, (size_t)call->sample_count, sizeof *drawn, compare_numbers);
-    return quantile(drawn, call->sample_count, 0.5);
+    int at = 0, seen = times[0];
+    while (seen <= (count - 1) / 2)
+        seen += times[++at];
+    double low = sorted[at];
+    while (seen <= count / 2)
+        seen += times[++at];
+    return low + (sorted[at] - low) * 0.5;
 }
 
 struct bench_ratio bench_compare(const struct bench_call *now, const struct bench_call *before)
 {
-    double ratios[RESAMPLINGS];
+    double ratios[RESAMPLINGS], here[BENCH_MOST_SAMPLES], there[BENCH_MOST_SAMPLES];
     uint64_t state = 1; /* the same result from the same samples */
+    sort_samples(here, now);
+    sort_samples(there, before);
     for (int i = 0; i < RESAMPLINGS; i++)
-        ratios[i] = resampled_median(now, &state) / resampled_median(before, &state);
+        ratios[i] = resampled_median(here, now->sample_count, &state) /
+                    resampled_median(there, before->sample_count, &state);
     qsort(ratios, RESAMPLINGS, sizeof *ratios, compare_numbers);
     return (struct bench_ratio){bench_median(now) / bench_median(before), quantile(ratios, RESAMPLINGS, 0.025),
                                 quantile(ratios, RESAMPLINGS, 0.975)};

@@ -2,22 +2,31 @@
 #include "driver/tune/tune.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "config.h"
 
+static int compare_texts(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* How many schedules had a first look. */
 static int measured_count(const struct tune_log *log, const char *kernel)
 {
-    int count = 0;
-    for (int i = 0; i < log->results.count; i++) {
-        const struct tune_result *r = &log->results.data[i];
-        bool first = !r->round && strcmp(r->kernel, kernel) == 0;
-        for (int k = 0; k < i && first; k++)
-            first = log->results.data[k].round || strcmp(log->results.data[k].kernel, kernel) != 0 ||
-                    strcmp(log->results.data[k].values, r->values) != 0;
-        count += first;
-    }
-    return count;
+    struct arena *scratch = arena_create();
+    const char **values = ARENA_ARRAY(scratch, const char *, log->results.count);
+    int count = 0, different = 0;
+    for (int i = 0; i < log->results.count; i++)
+        if (!log->results.data[i].round && strcmp(log->results.data[i].kernel, kernel) == 0)
+            values[count++] = log->results.data[i].values;
+    if (count)
+        qsort(values, (size_t)count, sizeof *values, compare_texts);
+    for (int i = 0; i < count; i++)
+        different += !i || strcmp(values[i], values[i - 1]) != 0;
+    arena_destroy(scratch);
+    return different;
 }
 
 /* The geometric mean over calls of how much faster it is. */
@@ -116,7 +125,10 @@ void write_table(struct buffer *out, const struct tune_log *log, const struct tu
             const struct tune_clause *clause = clause_of(head, k);
             double time = standard_time(log, head->calls[k]);
             buffer_printf(out, "%-*s  ", width, head->calls[k]->text);
-            bench_put_time(out, time);
+            if (time > 0)
+                bench_put_time(out, time);
+            else
+                buffer_puts(out, "not measured");
             if (clause) {
                 const struct tune_member *member = &head->members[clause->member];
                 struct bench_ratio r = member->ratio[k];
