@@ -165,13 +165,24 @@ static size_t append_argument(char *line, size_t used, const struct tile_rt_call
     }
 }
 
-/* Is `inner` a member of the struct: "p.eps" of "p"? */
+/* Is `inner` a member of the struct: "p.eps" of "p"?  Members may stand behind other parameters. */
 static int is_member(const struct tile_rt_kernel *kernel, uint32_t structure, uint32_t inner)
 {
     const char *name = kernel->parameters[structure].name;
     size_t size = strlen(name);
-    return inner < kernel->parameter_count && strncmp(kernel->parameters[inner].name, name, size) == 0 &&
-           kernel->parameters[inner].name[size] == '.';
+    return strncmp(kernel->parameters[inner].name, name, size) == 0 && kernel->parameters[inner].name[size] == '.';
+}
+
+static size_t append_struct(char *line, size_t used, const struct tile_rt_call *call, uint32_t structure)
+{
+    uint32_t i, count = 0;
+    used = tile_rt_append(line, MAX_LINE, used, "{");
+    for (i = structure + 1; i < call->kernel->parameter_count; i++)
+        if (is_member(call->kernel, structure, i)) {
+            used = tile_rt_append(line, MAX_LINE, used, count++ ? "," : "");
+            used = append_argument(line, used, call, i);
+        }
+    return tile_rt_append(line, MAX_LINE, used, "}");
 }
 
 /* In COUNT_WIDTH characters, with spaces in front. */
@@ -190,21 +201,15 @@ static size_t print_call(char *line, const struct tile_rt_call *call, unsigned f
 {
     const struct tile_rt_kernel *kernel = call->kernel;
     size_t used;
-    uint32_t i, k;
+    uint32_t i;
     put_count(line, 1);
     used = tile_rt_append(line, MAX_LINE, COUNT_WIDTH, "  %s(", kernel->name);
     for (i = 0; i < kernel->parameter_count; i++) {
+        if (strchr(kernel->parameters[i].name, '.') != NULL)
+            continue; /* a member */
         used = tile_rt_append(line, MAX_LINE, used, i ? "," : "");
-        if (kernel->parameters[i].kind != TILE_RT_PARAMETER_struct) {
-            used = append_argument(line, used, call, i);
-            continue;
-        }
-        for (k = i; is_member(kernel, i, k + 1); k++) {
-            used = tile_rt_append(line, MAX_LINE, used, k == i ? "{" : ",");
-            used = append_argument(line, used, call, k + 1);
-        }
-        used = tile_rt_append(line, MAX_LINE, used, "}");
-        i = k;
+        used = kernel->parameters[i].kind == TILE_RT_PARAMETER_struct ? append_struct(line, used, call, i)
+                                                                      : append_argument(line, used, call, i);
     }
     return tile_rt_append(line, MAX_LINE, used, ")  # %s%s\n",
                           (form & STRIDED) != 0 ? "strided"

@@ -471,6 +471,10 @@ static bool take_words(struct tune *tune, struct options *options)
     for (int i = 0; i < options->tune_traces.count; i++)
         if (!tune_read_trace(tune, options->tune_traces.data[i]))
             return false;
+    if (tune->unknown)
+        fprintf(stderr,
+                "tilecc: calls of the trace with `?` for what is behind a pointer are not measured, such as %s\n",
+                tune->unknown);
     if (!tune->bench.call_count && !tune->traced.count)
         driver_error(options, "there is no call to measure");
     return tune->bench.call_count || tune->traced.count;

@@ -392,3 +392,32 @@ END
     grep -q '"name":"k_axpy"' profile
     [ "$(wc -l <both)" = 1 ]
 }
+
+@test "TILE_TRACE: scalars, enums, structs and pointers as the command line takes them" {
+    cat >k.tile <<'END'
+enum act { none, relu }
+struct shape { eps: f32; n: i32; }
+kernel axpy(s: shape, x: in f32[N], t: shape, a: act, y: out f32[N], on: bool, c: f64, u: u64) grid(i: cdiv(N, B)) tune(B: {64, 128} = 64)
+{
+    y[i*B +: B] = on ? s.eps + f32(s.n) + f32(c) : x[i*B +: B] + t.eps + f32(t.n) + f32(u) + f32(i32(a));
+}
+kernel pointed(q: *const f32, y: out f32[N]) grid(i: N) { y[i] = load(q); }
+END
+    expect 0 tilecc -arch=cpu k.tile -o k.o
+    expect 0 tilecc --emit-runtime -o tile_rt.o
+    cat >app.c <<'END'
+#include "k.h"
+int main(void) {
+    float x[9] = {0}, y[9], q = 1;
+    struct tile_f32_1 vx = {x, {9}, {1}}, vy = {y, {9}, {1}};
+    struct tile_shape s = {0.5f, -3}, t = {1, 2};
+    return k_axpy(TILE_CPU, &s, &vx, &t, TILE_ACT_RELU, &vy, 1, -1.0 / 0.0, ~0ull) || k_pointed(TILE_CPU, &q, &vy);
+}
+END
+    ${CC:-cc} app.c k.o tile_rt.o -o app -ldl -lpthread -lm
+    TILE_TRACE=trace ./app
+    printf '           1  %s  # packed\n' 'k_axpy({0.5,-3},[9],{1,2},1,[9],1,-inf,18446744073709551615)' 'k_pointed(?,[9])' | diff - <(sed 's/ aligned$//' trace)
+    tune k.tile --trace=trace
+    contains '1 calls of 1 instance'
+    contains 'are not measured, such as k_pointed(?,[9])'
+}

@@ -26,8 +26,10 @@ static bool add_line(struct tune *tune, const char *path, int number, const char
         length--;
     if (end == line || !(times >= 1 && times <= 0x1p53) || !length || call[length - 1] != ')')
         return fail(tune, path, number);
-    if (memchr(call, '?', length))
+    if (memchr(call, '?', length)) {
+        tune->unknown = arena_substring(tune->arena, call, length);
         return true;
+    }
     struct bench_call traced = {.text = arena_substring(tune->arena, call, length), .times = times, .error = -1};
     vector_push(tune->arena, &tune->traced, traced);
     return true;

@@ -89,6 +89,7 @@ struct tune {
     int target;          /* the row */
     VECTOR(struct bench_call) traced;
     const char *skipped; /* a call of a trace whose kernel the source does not have, or NULL */
+    const char *unknown; /* a call of a trace with a pointer, behind which nobody knows how much there is, or NULL */
     int left_out;        /* calls of traces that there was no room for */
     VECTOR(struct tune_unit) units;
     struct tune_unit *asked; /* whose space the front end is to tell */
