@@ -32,3 +32,13 @@ refuses() { # argument, what the message names
     CC=nocc run "$SRCDIR/configure"
     [ "$status" = 1 ]
 }
+
+@test "a compiler that contracts floats is told not to" {
+    command -v clang || skip "no clang"
+    for compiler in clang gcc; do
+        "$SRCDIR/configure" CC=$compiler >log || { cat log; false; }
+        grep '^CFLAGS' Makefile >flags
+        [ $compiler = gcc ] || grep -F -e -ffp-contract=off flags
+    done
+    ! grep -F -e -ffp-contract flags
+}

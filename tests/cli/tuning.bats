@@ -197,6 +197,13 @@ END
     contains 'cannot read `nothing`'
 }
 
+@test "a condition that cannot be read is one error" {
+    product
+    printf 'product<f32> cpu\n [BM=16] when M <= 16 and\n [BM=64]\n' | tuning
+    refused "the end of the line cannot stand here" 3:26
+    lacks "nothing comes to this schedule"
+}
+
 @test "the example of the manual, on the kernel that it is about" {
     sed -n '/^# H200/,/^\.Ed/p' "$SRCDIR/man/tilecc-tuning.5" | grep -v '^\.' >manual.tuning
     [ "$(grep -c . manual.tuning)" = 7 ]

@@ -110,6 +110,8 @@ static void read_schedule(struct reading *r, const char *from, const char *to)
         line.when = parse_expression(&r->front->parse, place(r, condition, to), (size_t)(condition - r->source->text),
                                      (size_t)(to - r->source->text));
         r->good = r->good && line.when;
+        if (!line.when)
+            return;
     }
     vector_push(r->front->arena, &r->kernel->lines, line);
 }
