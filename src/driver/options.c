@@ -309,6 +309,7 @@ static bool parse_cpu_isas(struct options *options, const char *list)
             return false;
         }
         options->cpu_isas |= isas[found].bit;
+        options->asks_neon |= at[0] == 'n';
         at += length + (at[length] == ',');
     }
     return true;
@@ -598,6 +599,8 @@ static bool fits_together(const struct options *options)
         driver_error(options, "--emit=python writes a library beside the module, so -o names a file");
     else if (options->cpu_isas > 1 && strncmp(options->host_triple, "aarch64", 7) == 0)
         driver_error(options, "--cpu-isa: neon is all that aarch64-linux has");
+    else if (options->asks_neon && strncmp(options->host_triple, "aarch64", 7) != 0)
+        driver_error(options, "--cpu-isa: neon is of aarch64-linux, and the object is for x86_64-linux");
     else if (options->shared_header && !writes_header(options))
         driver_error(options, "--shared-header goes beside a header, which this command does not write to a file");
     else if (options->cxx_namespace && !writes_header(options))

@@ -65,6 +65,7 @@ struct options {
     VECTOR(int) cubin_targets; /* ... and as sm_XX */
     const char *host_triple;
     unsigned cpu_isas; /* a bit for each, baseline the lowest; 0: all */
+    bool asks_neon;    /* by that name */
     const char *cuda_path;
     VECTOR(const char *) xptxas;
     VECTOR(struct front_define) defines;

@@ -124,7 +124,7 @@ link() { # output, options...
     grep -q 'cpu-avx2: ' "$one/info"
     ! grep -qE 'cpu-(baseline|avx512|neon)' "$one/info"
     "$TILECC" --host-target=aarch64-linux --cpu-isa=neon -arch=cpu -o "$one/arm.o" kernels.tile
-    for words in '--host-target=aarch64-linux --cpu-isa=avx2' '--host-target=aarch64-linux --cpu-isa=baseline,avx512' --cpu-isa=sse4 --cpu-isa=,avx2; do
+    for words in '--host-target=aarch64-linux --cpu-isa=avx2' '--host-target=aarch64-linux --cpu-isa=baseline,avx512' '--host-target=x86_64-linux --cpu-isa=neon' --cpu-isa=sse4 --cpu-isa=,avx2; do
         run "$TILECC" $words -arch=cpu -o "$one/none.o" kernels.tile
         [ "$status" -eq 2 ] && [[ $output == *"--cpu-isa: "* ]] && [ ! -e "$one/none.o" ] || { echo "$words: $output"; return 1; }
     done
