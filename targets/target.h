@@ -109,6 +109,8 @@ struct nvptx_excess {
 };
 bool nvptx_find_excess(struct arena *arena, const struct target_row *row, const struct ir_function *function,
                        const char *name, struct nvptx_excess *excess);
+/* Registers of tiles that a thread is short of, at the least, and that will be in local memory; 0: of none or few. */
+int nvptx_missing_registers(struct arena *arena, const struct target_row *row, const struct ir_function *function);
 /* W1202 of what is certain before ptxas has said it: tiles alone take more registers than a thread has. */
 void nvptx_warn_registers(const struct target_options *options, const struct kernel_variant *variant);
 /* LLVM IR text or PTX text of one function, for --emit=llvm and --emit=ptx. */

@@ -110,6 +110,12 @@ static void print_times(const struct choosing *c, struct buffer *text, int64_t e
     buffer_puts(text, " us");
 }
 
+static void report(const struct choosing *c, const char *text)
+{
+    struct diagnostic *d = diag_report(c->chooser->diagnostics, DIAGNOSTIC_R2001, c->entry->at, "schedules: %s", text);
+    diag_instance(c->chooser->diagnostics, d, c->candidates[0].label);
+}
+
 static void tell(const struct choosing *c, int count)
 {
     struct buffer text = {0};
@@ -122,10 +128,19 @@ static void tell(const struct choosing *c, int count)
     buffer_printf(&text, ", modelled on %d points", c->set.points);
     print_times(c, &text, 512);
     print_times(c, &text, 2048);
-    struct diagnostic *d = diag_report(c->chooser->diagnostics, DIAGNOSTIC_R2001, c->entry->at, "schedules: %s",
-                                       text.data);
-    diag_instance(c->chooser->diagnostics, d, c->candidates[0].label);
+    report(c, text.data);
     buffer_free(&text);
+}
+
+/* Programs of which data say how long they run are not compared by extents. */
+static bool is_unknown(const struct choosing *c, int count)
+{
+    bool unknown = false;
+    for (int i = 0; i < count; i++)
+        unknown |= c->costs[i].unknown;
+    if (unknown && c->chooser->remarks)
+        report(c, "the default alone: how often a loop turns is not told by extents");
+    return unknown;
 }
 
 int schedules_choose(void *context, const struct kernel_entry *entry, int count,
@@ -137,6 +152,8 @@ int schedules_choose(void *context, const struct kernel_entry *entry, int count,
     for (int i = 0; i < count; i++)
         costs[i] = schedule_cost_of(c.arena, entry, &candidates[i]);
     c.costs = costs;
+    if (is_unknown(&c, count))
+        return 0;
     c.set = schedule_set_find(c.arena, entry, count, candidates, costs, most);
     for (int i = 0; i < c.set.count; i++) {
         const struct kernel_expression *modelled = costs[c.set.member[i]].modelled;

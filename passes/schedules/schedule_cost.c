@@ -1,16 +1,22 @@
 /* Accounts are kept loop by loop: what one turn keeps busy, times the turns of the loops that it stands in.
  *
- *   busy  = turns1*max(tensor cores, copies, special functions, instructions) + turns2*max(…) + … + once*max(…)
+ *   busy  = turns1*max(tensor cores, copies, memory, special functions, instructions) + turns2*max(…) + … + once*max(…)
  *   waits = turns1*(what the shortest turn takes beyond that) + …
  *
  * With n = cdiv(programs, multiprocessors), the programs that one multiprocessor has to do, R at a time:
  *
  *   modelled = n*busy + cdiv(n, R)*waits + the start of a program
  *
- * Memory bounds the schedules of a kernel alike, as all of them read the same, so that it is no part of this; nor is the
- * start of later programs, which others and the stores before them hide.  What each thing takes is in targets/costs.def;
- * turns come from the bounds of loops, which are arithmetic on extents.  Where the bounds hang on which program it is, the
- * one in the middle of the grid is asked. */
+ * Answers of atomics are waited for, too.  A program of one warpgroup that has its multiprocessor for itself does
+ * little else while it multiplies, so that a part of the lesser of the two is added.  The start of later programs is
+ * hidden by others and by the stores before them, but for the parts of a split loop: each of them has to end, its sums
+ * written, before the next begins.
+ *
+ * The memory of the device counts where nothing is multiplied, for the bytes that a program has for itself.  Products read
+ * again and again, and what memory has to give is the same in all their schedules.
+ *
+ * What each thing takes is in targets/costs.def; turns come from the bounds of loops, which are arithmetic on extents.
+ * Where the bounds hang on which program it is, the one in the middle of the grid is asked. */
 #include "passes/schedules/schedule_cost.h"
 
 #include "ir/query.h"
@@ -19,11 +25,12 @@
 
 typedef const struct kernel_expression *expression;
 
-enum { MOST_STEPS = 256, MOST_RESIDENT = 8, LANES = 128, MOST_CYCLES = 1 << 22 };
+enum { MOST_STEPS = 256, MOST_RESIDENT = 8, LANES = 128, MOST_CYCLES = 1 << 22, WARPGROUP_ROWS = 64 };
 
-/* Cycles of a multiprocessor, of what works at the same time; and the bytes that are copied. */
+/* Cycles of a multiprocessor, of what works at the same time; for how long answers are waited for; and the bytes that are
+ * copied, those that no other program reads or writes (from memory) among them. */
 struct effort {
-    double tensor, copies, special, slots, bytes;
+    double tensor, copies, special, slots, answers, bytes, memory;
 };
 struct term {
     expression turns;
@@ -39,7 +46,10 @@ struct walk {
     const struct kernel_variant *variant;
     const struct target_row *row;
     const struct target_costs *costs;
-    int steps; /* that a question about a value may still take: values may be made of each other over and over */
+    int steps;    /* that a question about a value may still take: values may be made of each other over and over */
+    bool unknown; /* turns that hang on data */
+    bool products;
+    int64_t least_rows;                           /* of wgmma's sums, 0: there is none */
     double ring_bytes, carried_bytes, tile_bytes; /* the most of a turn; of a loop's variables; of a tile */
 };
 
@@ -123,9 +133,10 @@ static expression host_of(struct walk *walk, const struct ir_value *value)
 }
 
 /* Of a range that nobody knows before: steps of several elements go through as many elements in fewer turns. */
-static expression unknown_turns(const struct walk *walk, int64_t step)
+static expression unknown_turns(struct walk *walk, int64_t step)
 {
     double turns = walk->costs->trips;
+    walk->unknown = true;
     if (step > 1)
         turns = turns * LANES > (double)step ? turns * LANES / (double)step : 1;
     return number(walk, (int64_t)turns);
@@ -161,16 +172,25 @@ static const struct ir_type *worked_on(const struct ir_operation *op)
     return widest;
 }
 
-/* Whether the value is another one for the next program. */
-static bool is_own(struct walk *walk, const struct ir_value *value)
+/* Whether the value is another one for the next program of this dimension. */
+static bool is_own(struct walk *walk, const struct ir_value *value, int dimension)
 {
     const struct ir_operation *op = value->definition;
     if (!op || walk->steps-- <= 0 || op->region_count)
         return false;
     if (op->opcode == OP_GRID_INDEX)
-        return ir_number(op, IR_ATTRIBUTE_DIMENSION, 0) == 0;
+        return ir_number(op, IR_ATTRIBUTE_DIMENSION, 0) == dimension;
     for (int i = 0; i < op->operand_count; i++)
-        if (is_own(walk, op->operands[i]))
+        if (is_own(walk, op->operands[i], dimension))
+            return true;
+    return false;
+}
+
+static bool reads_own(struct walk *walk, const struct ir_operation *op, int dimension)
+{
+    walk->steps = MOST_STEPS;
+    for (int i = 0; i < op->operand_count; i++)
+        if (is_own(walk, op->operands[i], dimension))
             return true;
     return false;
 }
@@ -178,23 +198,31 @@ static bool is_own(struct walk *walk, const struct ir_value *value)
 /* What neighbours read at the same time comes to all of them at the price of one. */
 static void add_copy(struct walk *walk, const struct ir_operation *op, double bytes, struct effort *effort)
 {
-    walk->steps = MOST_STEPS;
-    bool own = !(ir_op_info[op->opcode].traits & IR_TRAIT_READ);
-    for (int i = 0; i < op->operand_count && !own; i++)
-        own = is_own(walk, op->operands[i]);
+    bool own = !(ir_op_info[op->opcode].traits & IR_TRAIT_READ) || reads_own(walk, op, 0), alone = true;
+    for (int d = 0; d < walk->variant->grid_rank && alone; d++)
+        alone = reads_own(walk, op, d);
     effort->bytes += bytes;
+    effort->memory += alone && !walk->products ? bytes / walk->costs->memory_bytes : 0;
     effort->copies += bytes / (own ? walk->costs->ring_bytes : walk->costs->neighbour_bytes);
+}
+
+/* Beside products of whole warpgroups, the others are shared by sixteen warps; those of fewer blocks get no tensor core. */
+static bool lacks_blocks(const struct walk *walk, const struct product *product)
+{
+    return walk->least_rows && product->m / 16 * (product->n / 8) < 16;
 }
 
 static double product_cycles(const struct walk *walk, const struct ir_operation *op)
 {
     struct product product = product_of(op);
-    struct product_choice choice = product_choice_of(walk->row, &product);
+    enum ir_instruction instruction = product_choice_of(walk->row, &product).instruction;
     double work = 2.0 * (double)ir_type_elements(op->results[0]->type) * (double)product.k;
-    if (choice.instruction == IR_INSTRUCTION_FMA)
+    if (instruction == IR_INSTRUCTION_FMA || (instruction == IR_INSTRUCTION_MMA && lacks_blocks(walk, &product)))
         return work / walk->costs->multiply_add;
     double times = product.a != IR_F32 ? 1 : product.precision == IR_PRECISION_TF32X3 ? 6 : 2;
-    bool narrow = choice.instruction == IR_INSTRUCTION_WGMMA && ir_element_info[product.a].bits == 8;
+    if (instruction == IR_INSTRUCTION_MMA)
+        return times * work / walk->costs->tensor_mma;
+    bool narrow = ir_element_info[product.a].bits == 8;
     return times * work / (narrow ? walk->costs->tensor_8bit : walk->costs->tensor_f16);
 }
 
@@ -234,6 +262,7 @@ static void add_operation(struct walk *walk, const struct ir_operation *op, stru
     case OP_POINTER_CAS:
         add_copy(walk, op, bytes, effort);
         effort->slots += 4 * work;
+        effort->answers += op->result_count && op->results[0]->uses ? costs->atomic_latency : 0;
         break;
     case OP_MATH:
         effort->special += costs->special * work;
@@ -258,11 +287,14 @@ static void add_operation(struct walk *walk, const struct ir_operation *op, stru
     }
 }
 
-static double busy_of(const struct effort *effort)
+static double greater(double a, double b) { return a > b ? a : b; }
+
+static double busy_of(const struct walk *walk, const struct effort *effort)
 {
-    double busy = effort->tensor > effort->copies ? effort->tensor : effort->copies;
-    busy = busy > effort->special ? busy : effort->special;
-    return busy > effort->slots ? busy : effort->slots;
+    double beside = greater(effort->special, effort->slots), computes = greater(effort->tensor, beside);
+    if (walk->least_rows == WARPGROUP_ROWS)
+        computes += walk->costs->alone * (effort->tensor + beside - computes);
+    return greater(computes, greater(effort->copies, effort->memory));
 }
 
 /* ---- accounts of blocks ---- */
@@ -290,6 +322,8 @@ static void add_account(struct walk *walk, struct account *sum, const struct acc
     sum->effort.bytes += share * part->effort.bytes;
     sum->effort.special += share * part->effort.special;
     sum->effort.slots += share * part->effort.slots;
+    sum->effort.answers += share * part->effort.answers;
+    sum->effort.memory += share * part->effort.memory;
     for (int i = 0; i < part->terms.count; i++) {
         struct term term = part->terms.data[i];
         term.busy *= share;
@@ -300,7 +334,7 @@ static void add_account(struct walk *walk, struct account *sum, const struct acc
 
 static double weight_of(const struct walk *walk, const struct account *account)
 {
-    double weight = busy_of(&account->effort);
+    double weight = busy_of(walk, &account->effort);
     for (int i = 0; i < account->terms.count; i++)
         weight += account->terms.data[i].busy * walk->costs->trips;
     return weight;
@@ -348,10 +382,11 @@ static void add_loop(struct walk *walk, struct account *sum, const struct ir_ope
     walk->carried_bytes = walk->carried_bytes > carried ? walk->carried_bytes : carried;
     for (int r = 0; r < op->region_count; r++) {
         struct account turn = account_of(walk, op->regions[r], true);
-        double busy = busy_of(&turn.effort) + walk->costs->turn_issue, bytes = turn.effort.bytes;
-        double shortest = turn.effort.bytes > 0 ? walk->costs->turn_latency : 0;
-        walk->ring_bytes = walk->ring_bytes > bytes ? walk->ring_bytes : bytes;
-        add_term(walk, sum, (struct term){turns, busy, busy > shortest ? 0 : shortest - busy});
+        double busy = busy_of(walk, &turn.effort) + walk->costs->turn_issue, bytes = turn.effort.bytes;
+        double shortest = walk->products ? walk->costs->turn_latency : walk->costs->global_latency;
+        double waits = greater(bytes > 0 ? shortest - busy : 0, 0) + turn.effort.answers;
+        walk->ring_bytes = greater(walk->ring_bytes, bytes);
+        add_term(walk, sum, (struct term){turns, busy, waits});
         for (int i = 0; i < turn.terms.count; i++) {
             struct term term = turn.terms.data[i];
             term.turns = expression_make(walk->arena, KERNEL_HOST_MUL, turns, term.turns);
@@ -375,9 +410,12 @@ static struct account account_of(struct walk *walk, const struct ir_block *block
 
 /* ---- the whole ---- */
 
-/* As many as have room for their rings and for the registers of their tiles, half as much again for what else lives. */
+/* As many as have room for their rings and for the registers of their tiles, half as much again for what else lives.  A
+ * producer beside warpgroups that multiply shares all registers with them. */
 static int resident_of(const struct walk *walk)
 {
+    if (walk->least_rows)
+        return 1;
     double ring = walk->ring_bytes * walk->costs->ring_slots;
     double registers = 1.5 * (walk->carried_bytes > walk->tile_bytes ? walk->carried_bytes : walk->tile_bytes);
     double most = MOST_RESIDENT;
@@ -423,19 +461,45 @@ static expression modelled(const struct walk *walk, const struct schedule_cost *
     return expression_make(arena, KERNEL_HOST_ADD, time, cycles(walk, walk->costs->program_latency));
 }
 
+/* Before anything is counted: what multiplies. */
+static void find_products(struct ir_operation *op, void *context)
+{
+    struct walk *walk = context;
+    if (op->opcode != OP_DOT)
+        return;
+    struct product product = product_of(op);
+    walk->products = true;
+    if (product_choice_of(walk->row, &product).instruction == IR_INSTRUCTION_WGMMA &&
+        (!walk->least_rows || product.m < walk->least_rows))
+        walk->least_rows = product.m;
+}
+
+/* Of each part of a split loop: it starts, its sums have to be in memory before the others are told, and the last, which is
+ * waited for, loads one after the other. */
+static double split_waits(const struct walk *walk)
+{
+    const struct kernel_variant *variant = walk->variant;
+    expression parts = variant->grid_rank ? variant->grid[variant->grid_rank - 1] : NULL;
+    if (!walk->entry->splits || !parts || parts->op != KERNEL_HOST_CONSTANT || parts->number == 1)
+        return 0;
+    return walk->costs->program_latency + (double)(1 + parts->number) * walk->costs->global_latency;
+}
+
 struct schedule_cost schedule_cost_of(struct arena *arena, const struct kernel_entry *entry,
                                       const struct kernel_variant *variant)
 {
     struct walk walk = {.arena = arena, .entry = entry, .variant = variant, .row = &target_rows[variant->target]};
     struct schedule_cost cost = {0};
     walk.costs = target_costs(walk.row);
+    ir_walk(variant->function->body, find_products, &walk);
     struct account account = account_of(&walk, variant->function->body, false);
     cost.programs = number(&walk, 1);
     for (int d = 0; d < variant->grid_rank; d++)
         cost.programs = expression_make(arena, KERNEL_HOST_MUL, cost.programs, variant->grid[d]);
-    cost.busy = sum_of(&walk, &account, false, busy_of(&account.effort));
-    cost.waits = sum_of(&walk, &account, true, 0);
+    cost.busy = sum_of(&walk, &account, false, busy_of(&walk, &account.effort) + walk.costs->program_start);
+    cost.waits = sum_of(&walk, &account, true, account.effort.answers + split_waits(&walk));
     cost.resident = resident_of(&walk);
+    cost.unknown = walk.unknown;
     cost.modelled = modelled(&walk, &cost);
     return cost;
 }

@@ -9,6 +9,7 @@
 struct schedule_cost {
     const struct kernel_expression *programs, *busy, *waits;
     int resident;                             /* programs that share a multiprocessor */
+    bool unknown;                             /* how often some loop turns hangs on data, not on extents */
     const struct kernel_expression *modelled; /* the time of all programs, over extents and multiprocessors */
 };
 struct schedule_cost schedule_cost_of(struct arena *arena, const struct kernel_entry *entry,

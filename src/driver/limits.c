@@ -42,6 +42,13 @@ static bool is_long(const struct kernel_variant *variant)
     return length > LONG_CODE;
 }
 
+static int missing_registers(struct compilation *compilation, const struct kernel_variant *variant)
+{
+    return target_rows[variant->target].kind == TARGET_NVPTX
+               ? nvptx_missing_registers(compilation->arena, &target_rows[variant->target], variant->function)
+               : 0;
+}
+
 /* One of a set that the compiler has chosen, which is there for speed alone. */
 static bool is_extra(const struct kernel_variant *variant) { return variant->modelled && variant->schedule; }
 
@@ -131,14 +138,12 @@ static void report(struct compilation *compilation, const struct selection *sele
 }
 
 /* Nobody has written it, so that it is no warning. */
-static void tell_extra(struct compilation *compilation, const struct kernel_variant *variant,
-                       const struct nvptx_excess *excess)
+static void tell_extra(struct compilation *compilation, const struct kernel_variant *variant, const char *why)
 {
     if (!compilation->chooser.remarks)
         return;
     struct diagnostic *d = diag_report(compilation->diagnostics, DIAGNOSTIC_R2001, variant->function->at,
-                                       "schedules: %s is left out: %s", variant->modelled->text,
-                                       excess->text ? excess->text : "compiling it takes long");
+                                       "schedules: %s is left out: %s", variant->modelled->text, why);
     diag_instance(compilation->diagnostics, d, variant->label);
 }
 
@@ -176,6 +181,22 @@ static void remove_left_out(struct arena *arena, const struct selection *selecti
     entry->variants.count = kept;
 }
 
+/* Why one of a set that the compiler has chosen is not worth having; NULL: it is. */
+static const char *find_drawback(struct compilation *compilation, const struct kernel_entry *entry, int number)
+{
+    const struct kernel_variant *variant = &entry->variants.data[number];
+    int first = number - variant->schedule; /* the default */
+    if (!is_extra(variant))
+        return NULL;
+    if (is_long(variant))
+        return "compiling it takes long";
+    int missing = missing_registers(compilation, variant);
+    if (!missing || missing_registers(compilation, &entry->variants.data[first]))
+        return NULL;
+    return arena_printf(compilation->arena, "a thread is short of %d registers for tiles, and of none by the default",
+                        missing);
+}
+
 bool limits_apply(struct compilation *compilation, struct kernel_entry *entry)
 {
     int count = entry->variants.count;
@@ -183,14 +204,18 @@ bool limits_apply(struct compilation *compilation, struct kernel_entry *entry)
     bool *left_out = ARENA_ARRAY(compilation->arena, bool, count);
     struct nvptx_excess *excess = ARENA_ARRAY(compilation->arena, struct nvptx_excess, count);
     struct selection selection = {entry, left_out};
-    for (int i = 0; i < count; i++)
-        left_out[i] = has_excess(compilation, &entry->variants.data[i], &excess[i]) ||
-                      (is_extra(&entry->variants.data[i]) && is_long(&entry->variants.data[i]));
+    const char **drawback = ARENA_ARRAY(compilation->arena, const char *, count);
+    for (int i = 0; i < count; i++) {
+        drawback[i] = has_excess(compilation, &entry->variants.data[i], &excess[i])
+                          ? excess[i].text
+                          : find_drawback(compilation, entry, i);
+        left_out[i] = drawback[i] != NULL;
+    }
     for (int i = 0; i < count; i++) {
         if (!left_out[i])
             continue;
         if (is_extra(&entry->variants.data[i])) {
-            tell_extra(compilation, &entry->variants.data[i], &excess[i]);
+            tell_extra(compilation, &entry->variants.data[i], drawback[i]);
             continue;
         }
         report(compilation, &selection, i, &excess[i]);

@@ -84,6 +84,14 @@ bool nvptx_find_excess(struct arena *arena, const struct target_row *row, const 
 /* Spills of a few words may be cheaper than what avoids them. */
 enum { SPILLED_REGISTERS = 8 };
 
+int nvptx_missing_registers(struct arena *arena, const struct target_row *row, const struct ir_function *function)
+{
+    int limit;
+    struct location at;
+    int least = nvptx_least_registers(arena, function, row, &limit, &at);
+    return least > limit + SPILLED_REGISTERS ? least - limit : 0;
+}
+
 void nvptx_warn_registers(const struct target_options *options, const struct kernel_variant *variant)
 {
     int limit;
