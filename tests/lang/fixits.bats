@@ -36,6 +36,13 @@ E0117~let v = x[n:N]; x[i] = v[0];~let v = x[n..N]; x[i] = v[0];
 E0315~x[i] = p[i];~x[i] = load(p + i);
 E0123~x[i] = *p;~x[i] = load(p);
 E0311~x[i +: 4] = x[i +: 4] > 0.0 ? x[i +: 4] : 0.0;~x[i +: 4] = where(x[i +: 4] > 0.0, x[i +: 4], 0.0);
+E0115~float s = 0.5f; x[i] = s;~var s = 0.5; x[i] = s;
+E0115~float s = -0.5f; x[i] = s;~var s = -0.5; x[i] = s;
+E0115~half s = 1.5f; x[i] = f32(s);~var s = f16(1.5); x[i] = f32(s);
+E0115~unsigned s = 16u; x[i] = f32(s);~var s = u32(16); x[i] = f32(s);
+E0115~int s = 0x1f; x[i] = f32(s);~var s = i32(0x1f); x[i] = f32(s);
+E0303~if (x[i]) x[i] = 1.0;~if (x[i] != 0.0) x[i] = 1.0;
+E0303~x[i] = x[i] ? 1.0 : 0.5;~x[i] = x[i] != 0.0 ? 1.0 : 0.5;
 E0303~if (n) x[i] = 1.0;~if (n != 0) x[i] = 1.0;
 E0315~p[i] = 1.0;~store(p + i, 1.0);
 E0315~p[i] = n > 1 ? 1.0 : x[i];~store(p + i, n > 1 ? 1.0 : x[i]);
@@ -102,6 +109,40 @@ END
     printf '%s\n' "$output" >log
     python3 "$SRCDIR/tests/lang/apply-fixits.py" k.tile log >fixed.tile
     grep -q '^fn corner(u: in f32\[H, W\], i: i64)' fixed.tile
+    "$TILECC" -fsyntax-only fixed.tile
+}
+
+@test "a view without its direction gets the one that the body shows" {
+    cd "$BATS_TEST_TMPDIR"
+    while IFS='~' read -r direction body; do
+        echo "kernel k(x: f32[N], s: inout f32[N]) grid(i: x.extent[0]) { $body }" >k.tile
+        run "$TILECC" -fsyntax-only -fdiagnostics-format=json k.tile
+        [ "$status" -eq 1 ]
+        [[ $output == *'"code":"E0412"'* && $output == *'"grade":"probable"'* ]]
+        printf '%s\n' "$output" >log
+        python3 "$SRCDIR/tests/lang/apply-fixits.py" k.tile log >fixed.tile
+        grep -q "^kernel k(x: $direction f32\[N\]," fixed.tile || { echo "not $direction: $body"; cat fixed.tile; return 1; }
+        "$TILECC" -fsyntax-only fixed.tile
+    done <<'END'
+in~s[i] = x[i];
+out~x[i] = s[i];
+out~if (i < x.extent[0] - 1) { x[i] = 1.0; } else { x[i] = s[i]; }
+inout~x[i] = x[i] + 1.0;
+inout~x[i] += s[i];
+inout~let v = x[i]; s[i] = v; x[i] = 0.0;
+inout~atomic_add(x[i], 1.0);
+END
+}
+
+@test "const in front of a pointer goes behind its star" {
+    cd "$BATS_TEST_TMPDIR"
+    echo 'kernel k(p: const *f32, y: out f32[N]) grid(i: N) { y[i] = load(p + i); }' >k.tile
+    run "$TILECC" -fsyntax-only -fdiagnostics-format=json k.tile
+    [ "$status" -eq 1 ]
+    [[ $output == *'`*const f32`'* ]]
+    printf '%s\n' "$output" >log
+    python3 "$SRCDIR/tests/lang/apply-fixits.py" k.tile log >fixed.tile
+    grep -q '^kernel k(p: \*const f32, ' fixed.tile
     "$TILECC" -fsyntax-only fixed.tile
 }
 

@@ -94,9 +94,9 @@ static bool leaves_loop(struct test_walk *t)
     return ends;
 }
 
-static bool is_variable(const char *name, bool called, void *context)
+static bool is_variable(const char *name, enum ast_use use, void *context)
 {
-    return called || test_find(context, name) != NULL;
+    return use == AST_USE_CALLED || test_find(context, name) != NULL;
 }
 
 /* Whether no variable of the test is in it, as if it were known when compiling. */

@@ -196,7 +196,10 @@ static bool is_condition(const struct ast_clause *clause, const struct ast_item 
            !(item->value->kind == EXPRESSION_NAME && is_known(item->value->name));
 }
 
-static bool is_that_name(const char *name, bool called, void *wanted) { return !called && name == wanted; }
+static bool is_that_name(const char *name, enum ast_use use, void *wanted)
+{
+    return use != AST_USE_CALLED && name == wanted;
+}
 
 /* Whether a clause computes with the name, which must have a value then. */
 static bool is_computed_with(const struct ast_declaration *kernel, const char *name)

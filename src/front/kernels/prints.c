@@ -21,7 +21,7 @@ static bool module_prints(struct search *search, struct file_scope *module)
     return false;
 }
 
-static bool leads_to_print(const char *name, bool called, void *context)
+static bool leads_to_print(const char *name, enum ast_use use, void *context)
 {
     struct search *search = context;
     struct global *other = NULL, *global = declare_find(search->front, search->file, name, &other);
@@ -30,7 +30,7 @@ static bool leads_to_print(const char *name, bool called, void *context)
     for (int i = 0; i < search->file->modules.count; i++)
         if (search->file->modules.data[i].name == name && module_prints(search, search->file->modules.data[i].scope))
             return true;
-    return called && strcmp(name, "print") == 0;
+    return use == AST_USE_CALLED && strcmp(name, "print") == 0;
 }
 
 static bool prints(struct search *search, struct file_scope *file, const struct ast_declaration *declaration)

@@ -8,9 +8,9 @@ enum { MOST_SETS = 4096 };
 
 /* ---- which rows a set uses ---- */
 
-static bool is_same_name(const char *name, bool called, void *wanted)
+static bool is_same_name(const char *name, enum ast_use use, void *wanted)
 {
-    (void)called;
+    (void)use;
     return name == wanted;
 }
 

@@ -290,8 +290,36 @@ static void add_members(struct front *front, struct kernel_entry *entry)
     }
 }
 
-static bool describe_parameter(struct elaborator *e, struct front *front, const struct ast_parameter *p,
-                               struct kernel_parameter *out)
+struct view_uses {
+    const char *name;
+    bool read, written;
+};
+
+static bool note_use(const char *name, enum ast_use use, void *context)
+{
+    struct view_uses *uses = context;
+    if (name == uses->name && use != AST_USE_ASKED) {
+        uses->read = uses->read || use != AST_USE_STORED;
+        uses->written = uses->written || use == AST_USE_STORED || use == AST_USE_CHANGED;
+    }
+    return false;
+}
+
+/* A view without its direction: the body shows which one it is. */
+static void refuse_undirected(struct elaborator *e, const struct ast_declaration *kernel, const struct ast_parameter *p)
+{
+    struct view_uses uses = {.name = p->name.text};
+    ast_find_name_in_body(kernel, note_use, &uses);
+    struct diagnostic *d = front_report(
+        e, DIAGNOSTIC_E0412, p->at,
+        "a kernel takes views, scalars and pointers; say how `%s` is used: `in`, `out` or `inout`", p->name.text);
+    struct location before = p->type->at;
+    before.end_column = before.column;
+    front_fixit(e, d, before, FIXIT_PROBABLE, !uses.written ? "in " : uses.read ? "inout " : "out ");
+}
+
+static bool describe_parameter(struct elaborator *e, struct front *front, const struct ast_declaration *kernel,
+                               const struct ast_parameter *p, struct kernel_parameter *out)
 {
     *out = (struct kernel_parameter){.name = p->name.text, .at = p->at, .key = -1, .slot = -1};
     if (p->is_const) {
@@ -302,12 +330,7 @@ static bool describe_parameter(struct elaborator *e, struct front *front, const 
     const struct ast_type *node = p->direction != DIRECTION_NONE && p->type->kind == TYPE_NODE_TILE ? p->type->target
                                                                                                     : p->type;
     if (p->direction == DIRECTION_NONE && node->kind == TYPE_NODE_TILE) {
-        struct diagnostic *d = front_report(
-            e, DIAGNOSTIC_E0412, p->at,
-            "a kernel takes views, scalars and pointers; say how `%s` is used: `in`, `out` or `inout`", p->name.text);
-        struct location before = node->at;
-        before.end_column = before.column;
-        front_fixit(e, d, before, FIXIT_PROBABLE, "in ");
+        refuse_undirected(e, kernel, p);
         return false;
     }
     if (p->direction != DIRECTION_NONE && nibbles_type(e, node, &out->element)) {
@@ -612,20 +635,20 @@ void entry_host_scope(struct elaborator *e, const struct entry_plan *plan, const
 
 /* ---- extents and requirements ---- */
 
-static bool is_knob(const char *name, bool called, void *context)
+static bool is_knob(const char *name, enum ast_use use, void *context)
 {
     const struct kernel_plan *kernel = ((const struct entry_plan *)context)->kernel;
     for (int i = 0; i < kernel->tuning.count; i++)
         if (kernel->tuning.data[i].name == name)
-            return !called;
+            return use != AST_USE_CALLED;
     return false;
 }
 
 /* A name of an extent that nothing binds. */
-static bool is_unbound(const char *name, bool called, void *context)
+static bool is_unbound(const char *name, enum ast_use use, void *context)
 {
     const struct entry_plan *plan = context;
-    return !called && is_extent_name(plan->kernel, name) && find_name(plan->entry, name) < 0 &&
+    return use != AST_USE_CALLED && is_extent_name(plan->kernel, name) && find_name(plan->entry, name) < 0 &&
            !is_generic(plan->kernel, name, &(bool){false});
 }
 
@@ -750,7 +773,9 @@ bool entry_build(struct entry_plan *plan, bool *dropped)
             scope_bind(&e, BINDING_GENERIC, kernel->rows.data[i].name, plan->types[i]);
     for (int i = 0; i < kernel->declaration->parameters.count; i++) {
         struct kernel_parameter parameter;
-        good = describe_parameter(&e, front, kernel->declaration->parameters.data[i], &parameter) && good;
+        good = describe_parameter(&e, front, kernel->declaration, kernel->declaration->parameters.data[i],
+                                  &parameter) &&
+               good;
         for (int k = 0; k < IR_MAX_RANK; k++)
             parameter.binds[k] = -1;
         vector_push(front->arena, &plan->entry->parameters, parameter);

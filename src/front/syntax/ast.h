@@ -424,8 +424,11 @@ const struct ast_expression *parse_expression(struct parse_context *context, str
 const struct source *parse_open(struct parse_context *context, const char *path, struct location at);
 
 /* Writes the file in canonical form: parsing that again gives an equal tree (comments other than `///` are dropped). */
-/* The first name of an expression, as the source has them, that `is` takes; NULL: none.  called: f of `f(x)`. */
-typedef bool ast_name_test(const char *name, bool called, void *context);
+/* What an expression does with a name: f of `f(x)` is called, x of `x.extent` is asked, x of `x[i] = v` is stored, and of
+ * `x[i] += v` and `atomic_add(x[i], v)` changed. */
+enum ast_use { AST_USE_VALUE, AST_USE_CALLED, AST_USE_ASKED, AST_USE_STORED, AST_USE_CHANGED };
+/* The first name of an expression, as the source has them, that `is` takes; NULL: none. */
+typedef bool ast_name_test(const char *name, enum ast_use use, void *context);
 const struct ast_expression *ast_find_name(const struct ast_expression *expression, ast_name_test *is, void *context);
 /* The same in the statements of a function or kernel, or in the expression that it is. */
 const struct ast_expression *ast_find_name_in_body(const struct ast_declaration *declaration, ast_name_test *is,

@@ -295,6 +295,39 @@ static bool is_cast(struct parser *parser, const struct token *t)
     return true;
 }
 
+/* 1.0f  10UL: the scanner has reported the suffix, with a fix-it that takes it away. */
+static bool has_suffix(const struct parser *parser, const struct token *number)
+{
+    const char *text = parser->source->text + number->at.offset;
+    char last = parser->source->text[number->at.end_offset - 1];
+    bool based = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
+    return strchr("uUlL", last) || (strchr("fFhH", last) && !based);
+}
+
+/* Puts the number into a conversion.  Its text stays as it is where the fix-it of a suffix changes it. */
+static void propose_conversion(struct parser *parser, struct diagnostic *d, struct text_range value,
+                               const struct token *number, const char *type)
+{
+    struct arena *arena = parser->context->arena;
+    value.end_column = number->at.end_column;
+    value.end_offset = number->at.end_offset;
+    if (!has_suffix(parser, number)) {
+        parser_fixit(parser, d, value, FIXIT_CERTAIN,
+                     arena_printf(arena, "%s(%.*s)", type, (int)(value.end_offset - value.offset),
+                                  parser->source->text + value.offset));
+        return;
+    }
+    if (number->kind == TOKEN_REAL && strcmp(type, "f32") == 0)
+        return; /* a real number by itself is f32 */
+    struct text_range begin = value, end = value;
+    begin.end_column = begin.column;
+    begin.end_offset = begin.offset;
+    end.column = end.end_column;
+    end.offset = end.end_offset;
+    parser_fixit(parser, d, begin, FIXIT_CERTAIN, arena_printf(arena, "%s(", type));
+    parser_fixit(parser, d, end, FIXIT_CERTAIN, ")");
+}
+
 /* float s = 0;  becomes  var s = f32(0);  Where the value is more than a number it has the type that it has:
  * int i = b*64;  becomes  var i = b*64; */
 static void propose_variable(struct parser *parser, struct diagnostic *d, const struct token *type,
@@ -311,13 +344,8 @@ static void propose_variable(struct parser *parser, struct diagnostic *d, const 
     bool is_scalar = type->kind == TOKEN_TYPE || strcmp(own, text_of(parser, type)) != 0;
     bool is_plain = !is_number || !is_scalar || (negative && own[0] == 'u');
     parser_fixit(parser, d, type->at, is_plain ? FIXIT_PROBABLE : FIXIT_CERTAIN, "var");
-    if (is_plain)
-        return;
-    value.end_column = number->at.end_column;
-    value.end_offset = number->at.end_offset;
-    parser_fixit(parser, d, value, FIXIT_CERTAIN,
-                 arena_printf(parser->context->arena, "%s(%.*s)", own, (int)(value.end_offset - value.offset),
-                              parser->source->text + value.offset));
+    if (!is_plain)
+        propose_conversion(parser, d, value, number, own);
 }
 
 /* int i = 0;   f32 x;   float *p;   (float a) among parameters */
@@ -397,6 +425,23 @@ static bool is_foreign_declaration(struct parser *parser, struct expected expect
     parser_report(parser, DIAGNOSTIC_E0127, t[0].at,
                   "a kernel is declared `kernel f(x: in f32[N], y: out f32[N]) grid(i: N) { ... }`, a function "
                   "`fn f(x: f32) -> f32 { ... }`");
+    return true;
+}
+
+/* x: const *f32 */
+static bool is_const_in_front(struct parser *parser, const struct token *t)
+{
+    const struct token *star = token_stream_peek(parser, 0);
+    if (t[0].kind != TOKEN_CONST || t[1].kind != ':' || star->kind != '*' || star->at.line != t[0].at.line)
+        return false;
+    struct text_range both = t[0].at;
+    both.end_column = star->at.end_column;
+    both.end_offset = star->at.end_offset;
+    const struct token *type = token_stream_peek(parser, 1);
+    struct diagnostic *d = parser_report(
+        parser, DIAGNOSTIC_E0101, both, "a pointer to what is only read is written `*const %s`",
+        type->kind == TOKEN_TYPE || type->kind == TOKEN_NAME ? text_of(parser, type) : "T");
+    parser_fixit(parser, d, both, FIXIT_CERTAIN, type->at.offset == both.end_offset ? "*const " : "*const");
     return true;
 }
 
@@ -684,7 +729,8 @@ static bool is_habit(struct parser *parser, struct expected expected, const stru
                       text_of(parser, &t[0]), text_of(parser, &t[0]));
         return true;
     }
-    if (is_other_case(parser, t) || is_foreign_declaration(parser, expected, t) || is_left_out(parser, expected, t))
+    if (is_other_case(parser, t) || is_foreign_declaration(parser, expected, t) || is_left_out(parser, expected, t) ||
+        is_const_in_front(parser, t))
         return true;
     if (is_cast(parser, t) || is_c_declaration(parser, expected, t) || is_c_slice(parser, t))
         return true;

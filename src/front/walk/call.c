@@ -128,10 +128,10 @@ static bool bind_split(struct matching *m, const struct ast_expression *written,
 }
 
 /* A name of an extent that nothing told. */
-static bool is_untold(const char *name, bool called, void *matching)
+static bool is_untold(const char *name, enum ast_use use, void *matching)
 {
     const struct matching *m = matching;
-    return !called && is_free(m, name) && !is_parameter(m, name) && !m->e->front->builtins->find(name);
+    return use != AST_USE_CALLED && is_free(m, name) && !is_parameter(m, name) && !m->e->front->builtins->find(name);
 }
 
 /* An extent of a parameter: a new name binds, anything else must agree. */

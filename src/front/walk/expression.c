@@ -602,10 +602,12 @@ static struct value check_condition(struct elaborator *e, const struct ast_expre
     }
     struct diagnostic *d = front_report(e, DIAGNOSTIC_E0303, expression->at, "%s is a bool, not %s", what,
                                         front_describe(e, v));
-    bool number = v.kind == VALUE_INTEGER || (v.kind == VALUE_RUN && ir_is_integer(v.run->type->element)) ||
+    bool real = v.kind == VALUE_RUN && ir_is_float(v.run->type->element);
+    bool number = real || v.kind == VALUE_INTEGER || (v.kind == VALUE_RUN && ir_is_integer(v.run->type->element)) ||
                   (v.kind == VALUE_HOST && v.host.element == IR_I64);
-    const char *format = expression->kind == EXPRESSION_CONDITIONAL ? "(%s) != 0" : "%s != 0";
-    const char *compared = number && d ? arena_printf(e->arena, format, front_source(e, expression)) : NULL;
+    const char *format = expression->kind == EXPRESSION_CONDITIONAL ? "(%s) != %s" : "%s != %s",
+               *zero = real ? "0.0" : "0";
+    const char *compared = number && d ? arena_printf(e->arena, format, front_source(e, expression), zero) : NULL;
     if (compared && value_is_tile(v)) {
         front_note(e, d, expression->at, "choose element by element with `where(%s, a, b)`", compared);
         if (choice && choice->right->at.line == choice->at.line)
@@ -613,7 +615,7 @@ static struct value check_condition(struct elaborator *e, const struct ast_expre
                         arena_printf(e->arena, "where(%s, %s, %s)", compared, front_source(e, choice->left),
                                      front_source(e, choice->right)));
     } else if (compared) {
-        front_note(e, d, expression->at, "an integer is compared: `%s`", compared);
+        front_note(e, d, expression->at, "%s is compared: `%s`", real ? "a number" : "an integer", compared);
         front_fixit(e, d, expression->at, FIXIT_CERTAIN, compared);
     }
     return value_error(expression->at);
