@@ -636,10 +636,24 @@ def _raise(library, status):
     raise kind(text, status, library.tile_last_cuda_error())
 
 
-def _load_library(name):
-    path = _os.path.join(_os.path.dirname(_os.path.abspath(__file__)), name)
+def _open_library(folder, name):
+    """The file that is there now.  For a path that is loaded dlopen() gives what lay there then, such as before a rebuild.  By
+    another spelling it looks at the file, and loads it where it is another: `/` and `/.` spell the bits of the inode, which
+    stays that file's as long as it is loaded."""
+    path = _os.path.join(folder, name)
     try:
-        library = _ctypes.CDLL(path)
+        _ctypes.CDLL(path, mode=_os.RTLD_NOLOAD)
+    except OSError:
+        return _ctypes.CDLL(path)
+    inode = _os.stat(path).st_ino
+    spelling = "".join("/." if inode >> bit & 1 else "/" for bit in range(64))
+    return _ctypes.CDLL(folder + spelling + "/" + name)
+
+
+def _load_library(name):
+    folder = _os.path.dirname(_os.path.abspath(__file__))
+    try:
+        library = _open_library(folder, name)
     except OSError as error:
         raise ImportError("%s needs its library beside it: %s" % (__file__, error)) from None
     library.tile_last_error.restype = library.tile_strerror.restype = _ctypes.c_char_p

@@ -385,6 +385,39 @@ assert list(y) == [3] * 4 and other._library._name != k._library._name
 END
 }
 
+@test "a module that is loaded again after a rebuild runs the new code" {
+    mkdir -p rebuilt
+    cd rebuilt
+    python3 - "$TILECC" <<'END'
+import array, importlib, subprocess, sys
+sys.path.insert(0, ".")
+def build(number, more=""):
+    with open("made.tile", "w") as file:
+        file.write("kernel set(y: out f32[N]%s) grid(i: N) { y[i] = %d.0; }" % (more, number))
+    subprocess.run([sys.argv[1], "-arch=cpu", "--emit=python", "made.tile"], check=True)
+def call(function, *more):
+    y = array.array("f", [0])
+    function(y, *more)
+    return y[0]
+build(1)
+import made
+first = made._library._handle
+assert call(made.set_) == 1 and importlib.reload(made)._library._handle == first  # the file is the same
+for number in 2, 3, 2:
+    build(number)
+    importlib.reload(made)
+    assert call(made.set_) == number and made._library._handle != first, number
+build(4, ", n: i32")
+importlib.reload(made)
+assert call(made.set_, 9) == 4
+del sys.modules["made"]
+import made
+assert call(made.set_, 9) == 4
+mapped = {line.split()[-1] for line in open("/proc/self/maps") if "libmade.so" in line}
+assert any(path.endswith("rebuilt/libmade.so") for path in mapped), mapped  # what profilers look for
+END
+}
+
 @test "a library that is not there, or of another build" {
     mkdir -p alone mixed
     cp k.py alone
