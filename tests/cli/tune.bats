@@ -24,7 +24,7 @@ tune() { expect 0 tilecc tune -arch=cpu --seconds=0.01 "$@"; }
     cat k.tuning
     [ "$(sed -n 2p k.tuning)" = 'tuning 1' ]
     grep -qx 'axpy cpu' k.tuning
-    grep -q '^    \[B=4096\]  *# [1-9][0-9.]*x of the default over 2 shapes$' k.tuning
+    grep -q '^    \[B=4096\] when N >= 16384 and N <= 65536  *# [1-9][0-9.]*x of the default over 2 shapes$' k.tuning
     cp k.tuning first && cp k.tuning.log first.log
     tune k.tile 'k_axpy(2, [N])' N=20000,40000
     contains '0 of them new'
@@ -135,7 +135,7 @@ END
     [ "$output" = "$(printf 'tuning 1\n')" ] || { cat f.tuning; return 1; }
     log >f.log <<<'64 64 A=1:1 A=5:0.95'
     merge
-    grep -qx '    \[A=5\]  *# 1.05x of the default over 1 shape' f.tuning || { cat f.tuning; return 1; }
+    grep -qx '    \[A=5\] when M == 64 and K == 64  *# 1.05x of the default over 1 shape' f.tuning || { cat f.tuning; return 1; }
 }
 
 @test "a call that was not measured beside a schedule has no time" {
@@ -158,7 +158,8 @@ END
 END
     merge
     sed 's/  *#.*//; /^#/d; /^$/d' f.tuning >got
-    printf 'tuning 1\nf<bf16> sm_90a aligned\n    [A=1] when M <= 128\n    [B=1] when M <= 2048\n' | diff - got
+    printf '%s\n' 'tuning 1' 'f<bf16> sm_90a aligned' '    [A=1] when M >= 16 and M <= 128 and K >= 1024 and K <= 16384' \
+        '    [B=1] when M >= 128 and M <= 2048 and K >= 1024 and K <= 8192' | diff - got
     # two of them at most: one beside the default
     merge --schedules=2
     [ "$(grep -c '^    \[' f.tuning)" = 1 ] || { cat f.tuning; return 1; }
@@ -175,7 +176,7 @@ END
 16384 16384 A=1:1.5
 END
     merge
-    grep -q '^    \[A=1\] when M\*K <= ' f.tuning || { cat f.tuning; return 1; }
+    grep -q '^    \[A=1\] when M\*K <= [0-9]* and M >= 64 and ' f.tuning || { cat f.tuning; return 1; }
     sed -i 's/16384 16384 A=1:1.5/16384 16384 A=1:0.5/' f.log
     log >f.log <<'END'
 64 64 A=1:1.5
@@ -186,14 +187,67 @@ END
 1024 16384 A=1:1.5
 END
     merge
-    grep -q '^    \[A=1\] when M <= [0-9]* and K >= [0-9]* ' f.tuning || { cat f.tuning; return 1; }
-    # best everywhere: no condition, and the default is replaced
+    grep -q '^    \[A=1\] when M >= 64 and M <= 256 and K >= 4096 and K <= 16384 ' f.tuning || { cat f.tuning; return 1; }
+    # best everywhere
     log >f.log <<'END'
 64 64 A=1:0.5
 128 64 A=1:0.6
 END
     merge
-    grep -q '^    \[A=1\]  *# 1.83x of the default over 2 shapes$' f.tuning || { cat f.tuning; return 1; }
+    grep -q '^    \[A=1\] when M >= 64 and M <= 128 and K == 64  *# 1.83x of the default over 2 shapes$' f.tuning || { cat f.tuning; return 1; }
+}
+
+# bounds 'the condition of the only line' <log
+bounds() {
+    log >f.log
+    merge
+    [ "$(sed -n 's/^    \[A=1\] //; s/  *# .*shapes*$//; /^when/p' f.tuning)" = "$1" ] || { cat f.tuning; return 1; }
+}
+
+@test "no schedule is taken beyond the extents that were measured" {
+    bounds 'when M <= 1 and K == 1024' <<<'1 1024 A=1:0.5'
+    bounds 'when M <= 1 and K <= 1' <<<'0 1 A=1:0.5'
+    # up to a power of two on both sides
+    bounds 'when M >= 64 and M <= 128 and K >= 512 and K <= 1024' <<<'100 1000 A=1:0.5'
+    bounds 'when M <= 32 and K >= 256 and K <= 4096' <<'END'
+1 300 A=1:0.5
+17 2049 A=1:0.5
+END
+    # between calls that take it and calls that do not
+    bounds 'when M <= 64 and K >= 1024 and K <= 4096' <<'END'
+1 1024 A=1:0.5
+1 2048 A=1:0.5
+4096 8192 A=1:1.5
+END
+    bounds 'when M >= 64 and M <= 4096 and K == 1024' <<'END'
+1 1024 A=1:1.5
+4096 1024 A=1:0.5
+END
+}
+
+@test "calls beyond what was measured take the default" {
+    slow_default
+    tune k.tile 'k_axpy(2, [40000])'
+    grep -q '^    \[B=4096\] when N >= 32768 and N <= 65536 ' k.tuning || { cat k.tuning; return 1; }
+    expect 0 tilecc -arch=cpu --tuning=k.tuning k.tile -o k.o
+    cat >m.c <<'END'
+#include "k.h"
+#include <stdio.h>
+static int number(int n)
+{
+    static float from[65537], to[65537];
+    struct tile_f32_1 x = {from, {n}, {1}}, y = {to, {n}, {1}};
+    struct tile_kernel_info info;
+    return k_axpy_query(TILE_CPU, 2, &x, &y, &info) ? -1 : info.variant;
+}
+int main(void)
+{
+    printf("%d %d %d %d\n", number(32767), number(32768), number(65536), number(65537));
+}
+END
+    tilecc --emit-runtime -o rt.o
+    "$CC" -I"$SRCDIR/runtime-stub" m.c k.o rt.o -ldl -lpthread -lm -o m
+    [ "$(./m)" = '1 0 0 1' ] || { ./m; return 1; }
 }
 
 @test "of a trace with many calls those that came most often are measured" {

@@ -6,7 +6,8 @@
  *   lists        found by a beam search (B. Lowerre, 1976): the best few beginnings are made longer by each clause
  *
  * Of conditions that hold for the same calls the simplest is kept.  A list counts what its calls lose by it, and a little
- * for its own length, so that a longer one must pay. */
+ * for its own length, so that a longer one must pay.  At the end each clause is bounded by the extents of its calls: of
+ * others nothing was measured, and the default is the safer guess. */
 #include "driver/tune/tune.h"
 
 #include <math.h>
@@ -37,9 +38,15 @@ static struct set set_meet(const struct set *a, const struct set *b, bool withou
     return c;
 }
 
+enum { MOST_FACTORS = 3 };
+struct atom {
+    int factors, names[MOST_FACTORS]; /* of the kernel's extents */
+    bool over;                        /* >=, else <= */
+    double threshold;
+};
 struct condition {
-    const char *text;
-    int atoms, factors;
+    int atom_count, factors;
+    struct atom atoms[2];
     struct set holds;
 };
 struct conditions {
@@ -50,8 +57,7 @@ struct conditions {
 /* ---- conditions ---- */
 
 struct feature {
-    const char *text;
-    int factors;
+    int factors, names[MOST_FACTORS];
     double *values; /* one a call */
 };
 
@@ -87,13 +93,16 @@ static void add_atoms(struct arena *arena, struct conditions *list, const struct
     for (int i = 0; i + 1 < call_count && list->count < MOST_ATOMS; i++) {
         if (sorted[i] == sorted[i + 1])
             continue;
-        struct condition under = {.atoms = 1, .factors = feature->factors}, over = under;
+        struct condition under = {.atom_count = 1, .factors = feature->factors}, over;
         double most = power_between(sorted[i], sorted[i + 1], true),
                least = power_between(sorted[i], sorted[i + 1], false);
         most = most > 0 ? most : sorted[i];
         least = least > 0 ? least : sorted[i + 1];
-        under.text = arena_printf(arena, "%s <= %.0f", feature->text, most);
-        over.text = arena_printf(arena, "%s >= %.0f", feature->text, least);
+        under.atoms[0] = (struct atom){.factors = feature->factors, .threshold = most};
+        memcpy(under.atoms[0].names, feature->names, sizeof feature->names);
+        over = under;
+        over.atoms[0].over = true;
+        over.atoms[0].threshold = least;
         for (int k = 0; k < call_count; k++)
             set_add(feature->values[k] <= most ? &under.holds : &over.holds, k);
         add_condition(arena, list, under);
@@ -111,9 +120,9 @@ static void list_features(struct arena *arena, const struct tune_head *head, str
                 names[count++] = n;
                 break;
             }
-    for (int factors = 1; factors <= 3; factors++)
+    for (int factors = 1; factors <= MOST_FACTORS; factors++)
         for (unsigned mask = 1; mask < 1u << count; mask++) {
-            struct feature feature = {"", factors, ARENA_ARRAY(arena, double, head->call_count)};
+            struct feature feature = {.values = ARENA_ARRAY(arena, double, head->call_count)};
             if (__builtin_popcount(mask) != factors)
                 continue;
             for (int i = 0; i < head->call_count; i++)
@@ -121,8 +130,7 @@ static void list_features(struct arena *arena, const struct tune_head *head, str
             for (int n = 0; n < count; n++) {
                 if (!(mask >> n & 1))
                     continue;
-                feature.text = arena_printf(arena, "%s%s%s", feature.text, *feature.text ? "*" : "",
-                                            head->calls[0]->names[names[n]]);
+                feature.names[feature.factors++] = names[n];
                 for (int i = 0; i < head->call_count; i++)
                     feature.values[i] *= (double)head->calls[i]->extents[names[n]];
             }
@@ -138,11 +146,10 @@ static struct conditions list_conditions(struct arena *arena, const struct tune_
     for (int i = 0; i < atoms; i++)
         for (int k = 0; k < i; k++) {
             const struct condition *a = &list.data[k], *b = &list.data[i];
-            struct condition both = {.atoms = 2, .factors = a->factors + b->factors};
+            struct condition both = {2, a->factors + b->factors, {a->atoms[0], b->atoms[0]}, {{0}}};
             both.holds = set_meet(&a->holds, &b->holds, false);
             if (set_is_empty(&both.holds))
                 continue;
-            both.text = arena_printf(arena, "%s and %s", a->text, b->text);
             add_condition(arena, &list, both);
         }
     return list;
@@ -260,13 +267,86 @@ static void extend(const struct finder *f, const struct list *list, struct list 
             longer.count = list->count + 1;
             longer.clauses[list->count] = (struct clause){m, c};
             longer.cost = list->cost + cost;
-            longer.price = list->price + clause_price + atom_price * (condition->atoms - 1 + condition->factors - 1);
+            longer.price = list->price + clause_price +
+                           atom_price * (condition->atom_count - 1 + condition->factors - 1);
             longer.hope = longer.cost + longer.price + hope;
             longer.last = -1;
             if (allowed && width(&longer) <= f->most + 1)
                 keep_in_beam(beam, count, &longer);
         }
     }
+}
+
+/* ---- bounds ---- */
+
+/* The least and the most that an extent may be: what the clause's calls have, up to a power of two on both sides.  Next to
+ * calls of the head that are not the clause's it is the one that parts them, as for atoms. */
+static void bound_extent(const struct tune_head *head, const bool *covers, int name, double *least, double *most)
+{
+    double below = -1, above = INFINITY;
+    *least = INFINITY;
+    *most = 0;
+    for (int i = 0; i < head->call_count; i++)
+        if (covers[i]) {
+            *least = fmin(*least, (double)head->calls[i]->extents[name]);
+            *most = fmax(*most, (double)head->calls[i]->extents[name]);
+        }
+    for (int i = 0; i < head->call_count; i++) {
+        double extent = (double)head->calls[i]->extents[name];
+        below = extent < *least ? fmax(below, extent) : below;
+        above = extent > *most ? fmin(above, extent) : above;
+    }
+    double under = below < 0 ? exp2(floor(log2(fmax(*least, 1)))) : power_between(below, *least, false);
+    double over = isinf(above) ? exp2(ceil(log2(fmax(*most, 1)))) : power_between(*most, above, true);
+    *least = under > 0 ? under : *least;
+    *most = over > 0 ? over : *most;
+}
+
+static void put_product(struct buffer *text, const struct tune_head *head, const struct atom *atom)
+{
+    buffer_puts(text, text->size ? " and " : "");
+    for (int i = 0; i < atom->factors; i++)
+        buffer_printf(text, "%s%s", i ? "*" : "", head->calls[0]->names[atom->names[i]]);
+    buffer_printf(text, " %s %.0f", atom->over ? ">=" : "<=", atom->threshold);
+}
+
+static void put_bounds(struct buffer *text, const char *name, double least, double most)
+{
+    const char *and = text->size ? " and " : "";
+    if (least == most && least > 1)
+        buffer_printf(text, "%s%s == %.0f", and, name, most);
+    else if (least > 1)
+        buffer_printf(text, "%s%s >= %.0f and %s <= %.0f", and, name, least, name, most);
+    else
+        buffer_printf(text, "%s%s <= %.0f", and, name, most);
+}
+
+/* NULL: the kernel has no extents. */
+static const char *write_condition(struct arena *arena, const struct tune_head *head, const bool *covers,
+                                   const struct condition *condition)
+{
+    struct buffer text = {0};
+    int atoms = condition ? condition->atom_count : 0;
+    for (int i = 0; i < atoms; i++)
+        if (condition->atoms[i].factors > 1)
+            put_product(&text, head, &condition->atoms[i]);
+    for (int n = 0; n < head->calls[0]->name_count; n++) {
+        double least, most;
+        bound_extent(head, covers, n, &least, &most);
+        for (int i = 0; i < atoms; i++) {
+            const struct atom *atom = &condition->atoms[i];
+            if (atom->factors > 1 || atom->names[0] != n)
+                continue;
+            if (atom->over)
+                least = fmax(least, atom->threshold);
+            else
+                most = fmin(most, atom->threshold);
+        }
+        put_bounds(&text, head->calls[0]->names[n], least, most);
+    }
+    const char *copy = text.size ? arena_string(arena, text.data) : NULL;
+    buffer_free(&text);
+    return copy;
 }
 
 static void take_list(struct arena *arena, struct tune_head *head, const struct finder *f)
@@ -279,10 +359,11 @@ static void take_list(struct arena *arena, struct tune_head *head, const struct 
     for (int i = 0; i < list->count + (list->last >= 0); i++) {
         const struct condition *condition = i < list->count ? &f->conditions->data[list->clauses[i].condition] : NULL;
         struct tune_clause *clause = &head->clauses[head->clause_count++];
-        *clause = (struct tune_clause){condition ? list->clauses[i].member : list->last,
-                                       condition ? condition->text : NULL, ARENA_ARRAY(arena, bool, head->call_count)};
+        *clause = (struct tune_clause){condition ? list->clauses[i].member : list->last, NULL,
+                                       ARENA_ARRAY(arena, bool, head->call_count)};
         for (int k = 0; k < head->call_count; k++)
             clause->covers[k] = set_has(&rest, k) && (!condition || set_has(&condition->holds, k));
+        clause->condition = write_condition(arena, head, clause->covers, condition);
         if (condition)
             rest = set_meet(&rest, &condition->holds, true);
     }

@@ -154,7 +154,7 @@ struct tune_member {
 };
 struct tune_clause {
     int member;
-    const char *condition; /* NULL: always */
+    const char *condition; /* NULL: always, of a kernel without extents */
     bool *covers;          /* calls */
 };
 /* A head of the tuning file and what stands under it. */
