@@ -66,6 +66,9 @@ E0308~x[i] = f32(cast(x[i], f16, round = rn));~x[i] = f32(cast(x[i], f16, round 
 E0308~x[i] = f32(bf16(x[i], round = rz));~x[i] = f32(bf16(x[i], round = rtz));
 E0308~x[i] = f32(cast(x[i], i32, round = rdn));~x[i] = f32(cast(x[i], i32, round = rtn));
 E0308~x[i] = f32(f16(x[i], round = ru));~x[i] = f32(f16(x[i], round = rtp));
+E0307~x[i +: 4] = load(x[i +: 4], i + iota(4) < N);~x[i +: 4] = load(x[i +: 4], mask = i + iota(4) < N);
+E0307~let o = 4*i + iota(4); x[o] = load(x[o], o < N - 3, 1.0);~let o = 4*i + iota(4); x[o] = load(x[o], mask = o < N - 3, 1.0);
+E0307~x[i] = load(p + i, n > 3);~x[i] = load(p + i, mask = n > 3);
 E0121~if (n = 3) x[i] = 1.0;~if (n == 3) x[i] = 1.0;
 END
 }

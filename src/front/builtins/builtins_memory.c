@@ -109,12 +109,69 @@ static struct value pointer_load(struct elaborator *e, struct call *call, struct
     return result;
 }
 
+/* Whether a value is a comparison, or several joined by `and`, `or` and `not`. */
+static bool is_comparison(const struct ir_value *v)
+{
+    const struct ir_operation *made = v->definition;
+    if (!made || v->type->element != IR_BOOL)
+        return false;
+    if (made->opcode == OP_COMPARE)
+        return true;
+    bool joins = made->opcode == OP_AND || made->opcode == OP_OR || made->opcode == OP_XOR || made->opcode == OP_NOT;
+    return joins && is_comparison(made->operands[0]);
+}
+
+static bool is_run_bool(struct value v) { return v.kind == VALUE_RUN && v.run->type->element == IR_BOOL; }
+
+/* The argument at a position, as written. */
+static const struct ast_expression *written_argument(const struct call *call, int position)
+{
+    const struct ast_argument_list *list = &call->expression->arguments;
+    for (int i = 0; i < list->count; i++)
+        if (!list->data[i]->name.text && position-- == 0)
+            return list->data[i]->value;
+    return NULL;
+}
+
+/* In Triton the second argument of `load` is the mask.  Here it is `other`, so that a bool there was meant as a mask where
+ * the elements are none, and most likely where it is a comparison.  False: reported as an error. */
+static bool is_other_meant(struct elaborator *e, const struct call *call, struct value target)
+{
+    bool is_by_position = call->count > 1 && !call_option(call, "other");
+    if (!is_by_position || !is_run_bool(call->argument[1]) || (call->count > 2 && is_run_bool(call->argument[2])))
+        return true;
+    enum ir_element element = target.kind == VALUE_PLACE ? target.place->view->run->type->element
+                                                         : target.run->type->pointee;
+    bool is_bool = element == IR_BOOL;
+    if (is_bool && !is_comparison(call->argument[1].run))
+        return true;
+    const struct ast_expression *mask = written_argument(call, 1);
+    const char *text = front_source(e, mask);
+    struct diagnostic *d = is_bool ? front_report(e, DIAGNOSTIC_W1016, mask->at,
+                                                  "the second argument of `load` is `other`, what is read outside, and "
+                                                  "this is a comparison; a mask is named: `mask = %s`",
+                                                  text)
+                                   : front_report(e, DIAGNOSTIC_E0307, mask->at,
+                                                  "the second argument of `load` is `other`, and this is %s; a mask is "
+                                                  "named: `mask = %s`",
+                                                  front_describe(e, call->argument[1]), text);
+    if (is_bool)
+        front_note(e, d, mask->at, "write `other = %s` where that is meant", text);
+    struct location before = mask->at;
+    before.end_column = before.column;
+    if (!call_option(call, "mask"))
+        front_fixit(e, d, before, is_bool ? FIXIT_PROBABLE : FIXIT_CERTAIN, "mask = ");
+    return is_bool;
+}
+
 struct value build_load(struct elaborator *e, struct call *call, int detail)
 {
     (void)detail;
     struct value target, other, mask;
     int cache = cache_option(e, call);
     if (!may_touch(e, call) || cache == -2 || !target_of(e, call, &target))
+        return value_error(call->at);
+    if (!is_other_meant(e, call, target))
         return value_error(call->at);
     int has_other = optional_value(e, call, "other", 1, &other), has_mask = optional_value(e, call, "mask", 2, &mask);
     if (has_other < 0 || has_mask < 0)
