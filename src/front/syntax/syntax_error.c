@@ -4,6 +4,7 @@
 #include "front/syntax/parser.h"
 #include "grammar-tile.tab.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -559,6 +560,55 @@ static bool is_c_slice(struct parser *parser, const struct token *t)
     return true;
 }
 
+/* N // 2  The comment right behind an operand, on its line, without its slashes; NULL: none. */
+static const char *comment_behind(const struct parser *parser, const struct token *token)
+{
+    int kind = token->kind;
+    if (!begins_operand(kind) && kind != ')' && kind != ']')
+        return NULL;
+    const char *text = parser->source->text + token->at.end_offset;
+    text += strspn(text, " \t");
+    return strncmp(text, "//", 2) == 0 ? text + 2 : NULL;
+}
+
+/* N // 2;  The comment holds what would have ended the statement. */
+static bool is_quotient_of_python(const struct parser *parser, const struct token *token)
+{
+    const char *text = comment_behind(parser, token);
+    if (!text)
+        return false;
+    text += strspn(text, " \t");
+    return isdigit((unsigned char)*text) || memchr(text, ';', strcspn(text, "\n"));
+}
+
+static void note_quotient(struct parser *parser, struct diagnostic *d, struct location at)
+{
+    diag_note(parser->context->diagnostics, d, at, "`//` begins a comment; integers are divided by `/`");
+}
+
+/* for k in 0..N // 64 {  Of the lines before one that closes nothing, the last whose comment swallowed a `{`. */
+static void note_swallowed_brace(struct parser *parser, struct diagnostic *d, const struct token *closing)
+{
+    const char *text = parser->source->text, *line = text + closing->at.offset;
+    for (int number = closing->at.line; number > 0; number--) {
+        while (line > text && line[-1] != '\n')
+            line--;
+        size_t size = strcspn(line, "\n");
+        const char *comment = memmem(line, size, "//", 2);
+        size_t before = comment ? (size_t)(comment - line) : 0;
+        while (before && isblank((unsigned char)line[before - 1]))
+            before--;
+        char last = before ? line[before - 1] : 0;
+        if (size && line[size - 1] == '{' && (isalnum((unsigned char)last) || (last && strchr("_)]", last)))) {
+            struct location at = {.source = parser->source, .line = number, .column = (int)(comment - line) + 1};
+            at.end_column = at.column + 2;
+            note_quotient(parser, d, at);
+            return;
+        }
+        line -= line > text;
+    }
+}
+
 static bool is_unclosed(struct parser *parser, const struct token *t)
 {
     int count = parser->brackets_before;
@@ -573,7 +623,10 @@ static bool is_unclosed(struct parser *parser, const struct token *t)
     if (!open.kind || !(leaves || parser->mismatched.kind)) {
         if (count || (t[0].kind != ')' && t[0].kind != ']' && t[0].kind != '}'))
             return false;
-        parser_report(parser, DIAGNOSTIC_E0108, t[0].at, "this `%c` closes nothing", (char)t[0].kind);
+        struct diagnostic *d = parser_report(parser, DIAGNOSTIC_E0108, t[0].at, "this `%c` closes nothing",
+                                             (char)t[0].kind);
+        if (t[0].kind == '}' && d != &parser->ignored)
+            note_swallowed_brace(parser, d, &t[0]);
         return true;
     }
     struct diagnostic *d = parser_report(parser, DIAGNOSTIC_E0108, t[0].at, "`%c` is not closed before %s", open.kind,
@@ -585,8 +638,7 @@ static bool is_unclosed(struct parser *parser, const struct token *t)
                   parser->suspect_line);
     const char *line = parser->source->text + open.at.offset;
     if (memmem(line, strcspn(line, "\n"), "//", 2))
-        diag_note(parser->context->diagnostics, d, parser_place(parser, open.at),
-                  "a comment begins behind it with `//`; a quotient of integers is written `/`");
+        note_quotient(parser, d, parser_place(parser, open.at));
     return true;
 }
 
@@ -602,7 +654,10 @@ static bool is_missing_semicolon(struct parser *parser, struct expected expected
     end.column = end.end_column;
     end.offset = end.end_offset;
     struct diagnostic *d = parser_report(parser, DIAGNOSTIC_E0109, end, "`;` is missing");
-    parser_fixit(parser, d, end, FIXIT_PROBABLE, ";");
+    if (is_quotient_of_python(parser, &t[1]))
+        note_quotient(parser, d, parser_place(parser, end));
+    else
+        parser_fixit(parser, d, end, FIXIT_PROBABLE, ";");
     if (token_stream_in_body(parser))
         parser->recovery = RECOVERY_HERE;
     return true;
@@ -841,5 +896,7 @@ void syntax_error_report(struct parser *parser, const char *const *names, int co
     if (purpose)
         diag_note(parser->context->diagnostics, d, parser_place(parser, t[0].at),
                   "%s, so nothing else can have that name", purpose);
+    if (inside(parser) && inside(parser) != '{' && t[1].at.end_line < t[0].at.line && comment_behind(parser, &t[1]))
+        note_quotient(parser, d, parser_place(parser, t[1].at));
     buffer_free(&text);
 }
