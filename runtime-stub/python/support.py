@@ -115,6 +115,12 @@ def _whole(number, what):
     return int(number)
 
 
+def _plain(value):
+    """A boolean of NumPy, which has no __index__, as Python's; else the value."""
+    kind = type(value)
+    return bool(value) if kind.__module__ == "numpy" and kind.__name__ in ("bool", "bool_") else value
+
+
 def _packed(shape):
     strides, step = [], 1
     for extent in reversed(shape):
@@ -387,13 +393,20 @@ class _StructParameter:
         self.name, self.structure = name, structure
 
     def __call__(self, value):
+        members = [field[0] for field in self.structure._fields_]
         if isinstance(value, dict):
+            self.check_members([member for member in members if member not in value])
             value = self.structure(**value)
         elif isinstance(value, (tuple, list)):
+            self.check_members(members[len(value):])
             value = self.structure(*value)
         elif not isinstance(value, self.structure):
             raise TypeError("%s is a struct %s, a tuple or a dict of its members" % (self.name, self.structure.__name__))
         return None, _ctypes.byref(value), None
+
+    def check_members(self, missing):
+        if missing:
+            raise TypeError("%s lacks the members %s of struct %s" % (self.name, ", ".join(missing), self.structure.__name__))
 
     def c_type(self, element):
         return _ctypes.c_void_p
@@ -424,9 +437,12 @@ class _StructOfC(_ctypes.Structure):
         for name, value in named.items():
             setattr(self, name, value)
 
+    def __repr__(self):
+        members = ("%s=%r" % (field[0], getattr(self, field[0])) for field in self._fields_)
+        return "%s(%s)" % (type(self).__name__, ", ".join(members))
+
     def __setattr__(self, name, value):
-        if name in self._enums:
-            value = _member(self._enums[name], value)
+        value = _member(self._enums[name], value) if name in self._enums else _plain(value)
         bounds = _ranges.get(dict(self._fields_).get(name))
         if bounds and not bounds[0] <= value <= bounds[1]:
             raise OverflowError("%s of %s is %d, beyond %d to %d" % (name, type(self).__name__, value, *bounds))
@@ -555,6 +571,8 @@ class _Kernel:
         instance = self.chosen.get(elements) or self.choose(elements)
         for position, name, least, most in instance.ranges:
             value = arguments[position]
+            if not isinstance(value, int):
+                value = arguments[position] = _plain(value)
             if not hasattr(value, "__index__"):
                 raise TypeError("%s cannot be %r" % (name, value))
             if not least <= value <= most:

@@ -30,6 +30,11 @@ kernel len(p: norm, q: *const f32, n: u64, r: out f32[N]) grid(i: N)
     r[i] = f32(p.eps) + f32(p.rows) + load(p.at + 1) + load(q) + f32(n) + (p.f == act.clip ? 0.5 : 0.0);
 }
 kernel filled<T: {f32, f16}>(stream: T, q: *T) grid(i: 1) { store(q, stream); }
+struct lit { on: bool; }
+kernel flags<K: {false, true}>(a: bool, y: out i32[N], p: lit) grid(i: N)
+{
+    y[i] = i32((a ? 1 : 0) + (K ? 10 : 0) + (p.on ? 100 : 0));
+}
 kernel counted(x: in i32[N], y: out i32[N]) scratch(seen: i32[N] = 3) grid(i: N) { seen[i] = x[i]; y[i] = seen[i]; }
 END
     "$TILECC" -arch=cpu --emit=python k.tile -o k.py
@@ -108,12 +113,17 @@ p = k.norm(eps=0.25, rows=-8, f="clip", at=table)
 k.len_(p, q, 7, r)
 assert list(r) == [1099.75] * 3, r
 k.len_((0.25, 0, 0, table), q.buffer_info()[0], 0, r)
-k.len_(dict(eps=0.25, at=table.buffer_info()[0]), q, 0, r)
+k.len_(dict(eps=0.25, rows=0, f=0, at=table.buffer_info()[0]), q, 0, r)
 assert list(r) == [1100.25] * 3, r
 raised(OverflowError, "rows of norm is 4294967296", k.norm, rows=2**32)
 raised(k.ArgumentError, "p.rows", k.len_, k.norm(rows=40000, at=table), q, 0, r)
 raised(TypeError, "norm has the members eps, rows, f, at", k.norm, epsilon=1)
 raised(TypeError, "p is a struct norm", k.len_, 3, q, 0, r)
+raised(TypeError, "len: p lacks the members rows, f, at of struct norm", k.len_, (0.5,), q, 0, r)
+raised(TypeError, "len: p lacks the members eps, rows, f, at of struct norm", k.len_, (), q, 0, r)
+raised(TypeError, "len: p lacks the members eps, f of struct norm", k.len_, {"rows": 2, "at": table}, q, 0, r)
+raised(TypeError, "norm has the members eps, rows, f, at", k.len_, (0.25, 0, 0, table, 1), q, 0, r)
+assert repr(k.norm(0.25, -8, "clip")) == "norm(eps=0.25, rows=-8, f=4, at=None)"
 raised(TypeError, "at of norm points to f32, not to f64", k.norm, at=array.array("d", [1]))
 for _ in range(9):  # what it pointed to before goes
     p.at = array.array("f", [1, 2])
@@ -255,6 +265,12 @@ was = y.sum(0)
 k.axpy(1, Exported(y[0]), Exported(y[1]))
 assert np.array_equal(y[1], was)
 raised(TypeError, "y f64", k.axpy, 1, y[0], Exported(np.ones(4)))
+true, flag = np.bool_(True), np.zeros(2, np.int32)
+k.flags(true, flag, k.lit(on=true), np.bool_(False))
+assert flag.tolist() == [101, 101], flag
+k.flags(np.bool_(False), flag, (np.bool_(False),), true)
+assert flag.tolist() == [10, 10], flag
+raised(TypeError, "a cannot be", k.flags, np.float32(1), flag, (true,), true)
 class OfHost(Exported):  # JAX: the class has an interface of GPUs, arrays on the CPU have not
     @property
     def __cuda_array_interface__(self): raise AttributeError("only defined for GPU buffers")
