@@ -161,6 +161,8 @@ def _read_torch(value, name, written):
         raise TypeError("%s is on %s; kernels run on the CPU and on CUDA devices" % (name, value.device))
     if value.is_neg():
         raise ValueError("%s is a negated view, which memory does not hold; resolve_neg() makes a tensor" % name)
+    if written and value.requires_grad and _sys.modules["torch"].is_grad_enabled():
+        raise ValueError("%s is written and requires a gradient, which would not know of it; call under no_grad()" % name)
     return value.data_ptr(), value.dtype, value.shape, value.stride(), device, None
 
 
@@ -245,16 +247,44 @@ class _DLTensor(_ctypes.Structure):
     ]  # fmt: skip
 
 
+class _DLVersioned(_ctypes.Structure):
+    _fields_ = [
+        ("major", _ctypes.c_uint32), ("minor", _ctypes.c_uint32), ("context", _ctypes.c_void_p), ("deleter", _ctypes.c_void_p),
+        ("flags", _ctypes.c_uint64), ("tensor", _DLTensor),
+    ]  # fmt: skip
+
+
+def _export(value, **stream):
+    """A capsule of version 1, which tells of memory that is only read, where the exporter knows it."""
+    try:
+        return value.__dlpack__(max_version=(1, 0), **stream)
+    except TypeError:
+        return value.__dlpack__(**stream)
+
+
+def _open_capsule(capsule):
+    """The tensor, and whether it is only read."""
+    valid, get = _ctypes.pythonapi.PyCapsule_IsValid, _ctypes.pythonapi.PyCapsule_GetPointer
+    valid.argtypes = get.argtypes = [_ctypes.py_object, _ctypes.c_char_p]
+    get.restype = _ctypes.c_void_p
+    if not valid(capsule, b"dltensor_versioned"):
+        return _ctypes.cast(get(capsule, b"dltensor"), _ctypes.POINTER(_DLTensor)).contents, False
+    whole = _ctypes.cast(get(capsule, b"dltensor_versioned"), _ctypes.POINTER(_DLVersioned)).contents
+    if whole.major != 1:
+        raise ValueError("DLPack of version %d, beyond 1" % whole.major)
+    return whole.tensor, bool(whole.flags & 1)  # DLPACK_FLAG_BITMASK_READ_ONLY
+
+
 def _read_dlpack(value, name, written):
     """JAX, TensorFlow and others.  The capsule stays ours to free: nothing is taken out of it."""
     device_type, device_id = value.__dlpack_device__()
     if int(device_type) not in (1, 2, 3, 13):  # kDLCPU, kDLCUDA, kDLCUDAHost, kDLCUDAManaged
         raise TypeError("%s is on device %d of DLPack; kernels run on the CPU and on CUDA devices" % (name, device_type))
     on_gpu = int(device_type) in (2, 13)
-    capsule = value.__dlpack__(stream=1) if on_gpu else value.__dlpack__()  # 1: the default stream waits for the producer
-    get = _ctypes.pythonapi.PyCapsule_GetPointer
-    get.restype, get.argtypes = _ctypes.c_void_p, [_ctypes.py_object, _ctypes.c_char_p]
-    tensor = _ctypes.cast(get(capsule, b"dltensor"), _ctypes.POINTER(_DLTensor)).contents
+    capsule = _export(value, stream=1) if on_gpu else _export(value)  # 1: the default stream waits for the producer
+    tensor, read_only = _open_capsule(capsule)
+    if read_only and written:
+        raise ValueError("%s is written, and the array is read-only" % name)
     kinds = {0: "i%d", 1: "u%d", 2: "f%d", 4: "bf%d", 6: "bool", 10: "f8e4m3", 12: "f8e5m2"}
     element = kinds.get(tensor.code, "code %d of DLPack" % tensor.code)
     element = element % tensor.bits if "%" in element else element
@@ -265,6 +295,9 @@ def _read_dlpack(value, name, written):
 
 
 _readers = {View: _read_view}
+_protocols = {
+    "__cuda_array_interface__": _read_cuda_interface, "__array_interface__": _read_array_interface, "__dlpack__": _read_dlpack,
+}  # fmt: skip
 
 
 def _find_reader(value, name):
@@ -280,6 +313,8 @@ def _find_reader(value, name):
         reader = _read_array_interface
     elif hasattr(kind, "__dlpack__"):
         reader = _read_dlpack
+    elif any(hasattr(value, name) for name in _protocols):  # of this value, and not of its type
+        return next(_protocols[name] for name in _protocols if hasattr(value, name))
     else:
         try:
             memoryview(value)

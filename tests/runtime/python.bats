@@ -265,6 +265,25 @@ was = y.sum(0)
 k.axpy(1, Exported(y[0]), Exported(y[1]))
 assert np.array_equal(y[1], was)
 raised(TypeError, "y f64", k.axpy, 1, y[0], Exported(np.ones(4)))
+class Versioned:  # what knows DLPack of today
+    def __init__(self, value): self.value = value
+    def __dlpack__(self, **asked): return self.value.__dlpack__(**asked)
+    def __dlpack_device__(self): return self.value.__dlpack_device__()
+was = y.sum(0)
+k.axpy(1, Versioned(y[0]), Versioned(y[1]))
+assert np.array_equal(y[1], was)
+if np.lib.NumpyVersion(np.__version__) >= "2.1.0":
+    was = y[0] + fixed
+    k.axpy(1, Versioned(fixed), y[0])
+    assert np.array_equal(y[0], was)
+    raised(ValueError, "axpy: y is written, and the array is read-only", k.axpy, 1, y[0], Versioned(fixed))
+class Bare: pass  # the attributes are of the value
+for names in ("__array_interface__",), ("__dlpack__", "__dlpack_device__"):
+    bare, was = Bare(), y.sum(0)
+    raised(TypeError, "x is no array but Bare", k.axpy, 1, bare, y[1])
+    for name in names: setattr(bare, name, getattr(y[0], name))
+    k.axpy(1, bare, y[1])
+    assert np.array_equal(y[1], was)
 true, flag = np.bool_(True), np.zeros(2, np.int32)
 k.flags(true, flag, k.lit(on=true), np.bool_(False))
 assert flag.tolist() == [101, 101], flag
@@ -323,7 +342,7 @@ class dtype:
 float32, bfloat16, float8_e4m3fn, complex64 = (dtype(name) for name in ("float32", "bfloat16", "float8_e4m3fn", "complex64"))
 class Size(tuple): pass
 class Tensor:
-    is_cpu, is_cuda, device, negated = True, False, "cpu", False
+    is_cpu, is_cuda, device, negated, requires_grad = True, False, "cpu", False, False
     def __init__(self, memory, dtype, shape=None, strides=None):
         self.memory, self.dtype, self.shape, self.strides = memory, dtype, Size(shape or (len(memory),)), strides or (1,)
     def data_ptr(self): return ctypes.addressof(self.memory)
@@ -331,6 +350,8 @@ class Tensor:
     def get_device(self): return self.index
     def is_neg(self): return self.negated
 class Parameter(Tensor): pass
+grad_mode = True
+def is_grad_enabled(): return grad_mode
 class _C:
     asked = []
     @classmethod
@@ -354,6 +375,15 @@ assert list(r.memory) == [0, 2, 4, 6]
 raised(TypeError, "complex64", k.axpy, 1, torch.Tensor(memory, torch.complex64), y)
 y.negated = True
 raised(ValueError, "y is a negated view", k.axpy, 1, torch.Tensor(memory, torch.bfloat16), y)
+learned = torch.Tensor((ctypes.c_float * 4)(1, 1, 1, 1), torch.float32)
+learned.requires_grad = True
+other = torch.Tensor((ctypes.c_float * 4)(), torch.float32)
+k.axpy(1, learned, other)
+raised(ValueError, "y is written and requires a gradient", k.axpy, 1, other, learned)
+assert list(learned.memory) == [1] * 4
+torch.grad_mode = False
+k.axpy(1, other, learned)
+assert list(learned.memory) == [2] * 4
 class Far(torch.Tensor): is_cpu, device = False, "meta"
 raised(TypeError, "x is on meta", k.axpy, 1, Far(memory, torch.bfloat16), y)
 class Near(torch.Tensor): is_cpu, is_cuda, index = False, True, 3
