@@ -34,8 +34,17 @@ class View:
     __slots__ = ("pointer", "element", "shape", "strides", "device")
 
     def __init__(self, pointer, element, shape, strides=None, device=None):
-        if element not in _sizes:
-            raise TypeError("View: there is no element %r; there are %s" % (element, ", ".join(_sizes)))
+        if not (isinstance(element, str) and element in _sizes):
+            called = _named.get(str(element).rpartition(".")[2])
+            raise TypeError("View: there is no element %r; %s" % (element, "it is called %r here" % called if called else
+                                                                  "there are " + ", ".join(_sizes)))  # fmt: skip
+        if getattr(pointer, "shape", ()) or not hasattr(pointer, "__index__"):
+            raise TypeError("View: a pointer cannot be %s; it is an address, and an array is an argument without a View"
+                            % (pointer if pointer is None else type(pointer).__name__))  # fmt: skip
+        if not hasattr(shape, "__iter__"):
+            raise TypeError("View: a shape cannot be %r; it is the extents in a tuple, such as (4,)" % shape)
+        if not (device is None or hasattr(device, "__index__")):
+            raise TypeError("View: a device cannot be %r; it is the number of a GPU, or None for memory of the host" % (device,))
         self.pointer, self.element, self.device = pointer, element, device
         self.shape = tuple(_whole(extent, "an extent") for extent in shape)
         self.strides = _packed(self.shape) if strides is None else tuple(_whole(stride, "a stride") for stride in strides)
@@ -43,6 +52,9 @@ class View:
             raise OverflowError("View: a pointer cannot be %d" % pointer)
         if len(self.strides) != len(self.shape):
             raise TypeError("View: %d extents and %d strides" % (len(self.shape), len(self.strides)))
+
+    def __repr__(self):
+        return "View(%#x, %r, %r, %r, %r)" % (self.pointer, self.element, self.shape, self.strides, self.device)
 
 
 class Info:
@@ -715,8 +727,8 @@ def _load_library(name):
 
 
 def set_workspace(memory, stream=None):
-    """Memory that kernels of this module use for scratch on the stream: an array, whose bytes are all used and which the
-    program keeps, or None, the run time's own again."""
+    """Memory that kernels of this module use for scratch on the stream: an array at a multiple of 256 bytes, whose bytes are
+    all used and which the program keeps, or None, the run time's own again."""
     pointer, size, device, guide = None, 0, -1, memory
     if memory is not None:
         reader = _readers.get(type(memory)) or _find_reader(memory, "memory")
@@ -730,6 +742,8 @@ def set_workspace(memory, stream=None):
         steps = zip(shape, _in_elements(strides, unit, "memory"), _packed(shape))
         if size and any(extent > 1 and stride != packed for extent, stride, packed in steps):
             raise ValueError("set_workspace: memory has gaps")
+        if pointer % 256:
+            raise ArgumentError("set_workspace: memory is at %#x, which is not at a multiple of 256 bytes" % pointer, 1)
     if stream is None:
         stream = CPU if device < 0 else _current_stream(guide, device)
     status = _library.tile_set_workspace(_stream_handle(stream), pointer, size)

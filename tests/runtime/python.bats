@@ -150,7 +150,12 @@ raised(TypeError, "axpy: x has 2 dimensions, and 1 are taken", k.axpy, 1, memory
 raised(ValueError, "axpy: y is written, and the buffer is read-only", k.axpy, 1, x, memoryview(bytes(16)).cast("f"))
 raised(ValueError, "the stream is for a GPU", k.axpy, 1, x, x, stream=0)
 raised(ValueError, "axpy: y is memory of the host", k.axpy, 1, k.View(4096, "f32", (4,), device=0), x)
-raised(TypeError, "there is no element 'half'", k.View, 0, "half", (1,))
+raised(TypeError, "there is no element 'half'; there are bool, i8", k.View, 0, "half", (1,))
+raised(TypeError, "there is no element 'float32'; it is called 'f32' here", k.View, 0, "float32", (1,))
+raised(TypeError, "a shape cannot be 4; it is the extents in a tuple, such as (4,)", k.View, 0, "f32", 4)
+raised(TypeError, "a device cannot be 'cpu'; it is the number of a GPU, or None", k.View, 0, "f32", (4,), None, "cpu")
+raised(TypeError, "a pointer cannot be array; it is an address, and an array is an argument without a View", k.View, x, "f32", (4,))
+assert repr(k.View(4096, "f32", (2, 3), device=1)) == "View(0x1000, 'f32', (2, 3), (3, 1), 1)"
 raised(TypeError, "View: a pointer cannot be None", k.View, None, "f32", (1,))
 raised(OverflowError, "View: a pointer cannot be -1", k.View, -1, "f32", (1,))
 raised(TypeError, "View: an extent cannot be 1.5", k.View, 0, "f32", (1.5,))
@@ -191,7 +196,7 @@ begin = -ctypes.addressof(room) % 256
 k.set_workspace(memoryview(room)[begin:begin + need])
 k.counted(i, j)
 assert list(j) == [5, 6] and ctypes.c_int32.from_buffer(room, begin).value == 5
-raised(k.ArgumentError, "256", k.set_workspace, memoryview(room)[begin + 1:])
+raised(k.ArgumentError, "not at a multiple of 256 bytes", k.set_workspace, memoryview(room)[begin + 1:])
 k.set_workspace(None)
 k.counted(i, j)
 END
@@ -265,6 +270,7 @@ was = y.sum(0)
 k.axpy(1, Exported(y[0]), Exported(y[1]))
 assert np.array_equal(y[1], was)
 raised(TypeError, "y f64", k.axpy, 1, y[0], Exported(np.ones(4)))
+raised(TypeError, "a pointer cannot be ndarray", k.View, np.ones(1, np.int64), "f32", (4,))
 class Versioned:  # what knows DLPack of today
     def __init__(self, value): self.value = value
     def __dlpack__(self, **asked): return self.value.__dlpack__(**asked)
