@@ -342,6 +342,17 @@ static bool emit_object(struct compilation *compilation)
     return ok;
 }
 
+static bool check_module_name(struct compilation *compilation)
+{
+    const char *name = last_part(emit_name(compilation, ".py"));
+    if (python_is_module_name(name, base_length(name)))
+        return true;
+    driver_error(compilation->options, "Python cannot import a module that is called '%.*s'; -o names another",
+                 base_length(name), name);
+    compilation->code = EXIT_USAGE;
+    return false;
+}
+
 /* k.py and libk.so beside it: a k.so would be what `import k` takes for an extension module. */
 static bool emit_python(struct compilation *compilation)
 {
@@ -414,7 +425,10 @@ bool emit_outputs(struct compilation *compilation)
         progress_expect(compilation->target.progress, compilation->module->entries.data[i].variants.count);
     switch (compilation->options->emit) {
     case EMIT_OBJECT: ok = make_cubins(compilation) && compress_images(compilation) && emit_object(compilation); break;
-    case EMIT_PYTHON: ok = make_cubins(compilation) && compress_images(compilation) && emit_python(compilation); break;
+    case EMIT_PYTHON:
+        ok = check_module_name(compilation) && make_cubins(compilation) && compress_images(compilation) &&
+             emit_python(compilation);
+        break;
     case EMIT_HEADER: ok = emit_header(compilation, output ? output : emit_name(compilation, ".h")); break;
     case EMIT_CUBIN:
     case EMIT_FATBIN:

@@ -496,10 +496,20 @@ END
     "$TILECC" -arch=cpu --emit=python k.tile -o folder
     [ "$(cd folder && echo *)" = "k.py libk.so" ]
     rm -r folder
-    mkdir ../names # a linker's option would end at the comma
-    "$TILECC" -arch=cpu --emit=python k.tile -o '../names/a, b.py'
-    readelf -d '../names/liba, b.so' | grep -qF '[liba, b.so]'
-    python3 -c 'import sys; sys.path[:0] = ["../names"]; __import__("a, b").axpy'
+    mkdir '../names, more'
+    "$TILECC" -arch=cpu --emit=python k.tile -o '../names, more/a.py'
+    readelf -d '../names, more/liba.so' | grep -qF '[liba.so]'
+    python3 -c 'import sys; sys.path[:0] = ["../names, more"]; import a; a.axpy'
+    for name in my-mod 'a, b' a.b 9a $(python3 -c 'import keyword; print(*keyword.kwlist)'); do
+        run "$TILECC" -arch=cpu --emit=python k.tile -o "$name.py"
+        [ "$status" = 2 ] && [[ $output == *"Python cannot import a module that is called '$name'"* ]] ||
+            { echo "$name: $output"; return 1; }
+    done
+    cp k.tile my-mod.tile
+    run "$TILECC" -arch=cpu --emit=python my-mod.tile
+    [ "$status" = 2 ]
+    [[ $output == *"is called 'my-mod'; -o names another"* ]]
+    rm my-mod.tile
     run "$TILECC" -arch=cpu --emit=python k.tile -o -
     [ "$status" = 2 ]
     [[ $output == *"-o names a file"* ]]

@@ -14,11 +14,12 @@
 #include "driver/header/header.h"
 #include "ir/kernel_signature.h"
 #include "runtime-stub/tile_rt.h"
+#include <ctype.h>
 #include <string.h>
 
 /* ---- names and texts -------------------------------------------------------------------------------------------- */
 
-/* Keywords, what the shared part calls of Python itself, and what it gives users. */
+/* Keywords first, what the shared part calls of Python itself, and what it gives users. */
 static const char *const taken[] = {
     "False",
     "None",
@@ -104,6 +105,21 @@ static const char *const taken[] = {
     "mro",
     "annotations",
 };
+
+enum { KEYWORD_COUNT = 35 };
+
+bool python_is_module_name(const char *name, int size)
+{
+    for (int i = 0; i < size; i++) {
+        bool is_letter = isalpha((unsigned char)name[i]) || name[i] == '_' || (unsigned char)name[i] >= 0x80;
+        if (!is_letter && (i == 0 || !isdigit((unsigned char)name[i])))
+            return false;
+    }
+    for (int i = 0; i < KEYWORD_COUNT; i++)
+        if ((int)strlen(taken[i]) == size && strncmp(name, taken[i], (size_t)size) == 0)
+            return false;
+    return size > 0;
+}
 
 /* A name with `_` behind it where it would hide something; so that two names stay two, one that ends in `_` gets another. */
 static void put_name(struct buffer *out, const char *name)
