@@ -5,7 +5,8 @@
 #     [CXX] [CXX_NAMESPACE name] [SHARED_HEADER tile_common.h] [PYTHON] [OPTIONS -O3 ...])
 #   target_link_libraries(app PRIVATE kernels)
 #
-# makes a static library of the kernels; who links it finds the headers (gemm.h, softmax.h) and the run time.  CXX makes
+# makes a static library of the kernels; who links it finds the headers (gemm.h, softmax.h) and the run time.  A static
+# library that links it is exported together with it, and its package calls find_dependency(tilecc).  CXX makes
 # headers of C++17, too (gemm.hpp), with their kernels in namespace tile or CXX_NAMESPACE; headers include what
 # they share from SHARED_HEADER.  PYTHON makes
 # Python modules, too (gemm.py with libgemm.so), in the folder that the target's property TILE_PYTHON names.  Without
@@ -133,16 +134,48 @@ function(_tilecc_architectures result no_cpu)
   set(${result} "-arch=${names}" PARENT_SCOPE)
 endfunction()
 
-function(tile_add_library name)
-  cmake_parse_arguments(PARSE_ARGV 1 tile "NO_CPU;CXX;PYTHON" "PREFIX;CXX_NAMESPACE;SHARED_HEADER" "ARCHITECTURES;OPTIONS")
-  if(NOT tile_UNPARSED_ARGUMENTS)
+# Refuses what is no source: a word of tile_add_library that is misspelt, and a file that is not there and that nothing makes.
+function(_tilecc_check_sources name)
+  if(NOT ARGN)
     message(FATAL_ERROR "tile_add_library(${name}): no .tile source is named")
   endif()
+  foreach(source IN LISTS ARGN)
+    get_filename_component(path "${source}" ABSOLUTE)
+    get_source_file_property(made "${source}" GENERATED)
+    string(FIND "${path}" "${CMAKE_BINARY_DIR}/" place) # 0: a rule that is written later may make it there
+    if(NOT source MATCHES "\\.(tile|tir)$")
+      message(FATAL_ERROR "tile_add_library(${name}): '${source}' is no source (.tile or .tir), and the words are "
+        "ARCHITECTURES, PREFIX, NO_CPU, CXX, CXX_NAMESPACE, SHARED_HEADER, PYTHON and OPTIONS")
+    elseif(NOT made AND NOT place EQUAL 0 AND NOT EXISTS "${path}")
+      message(FATAL_ERROR "tile_add_library(${name}): there is no file ${path}")
+    endif()
+  endforeach()
+endfunction()
+
+function(tile_add_library name)
+  cmake_parse_arguments(PARSE_ARGV 1 tile "NO_CPU;CXX;PYTHON" "PREFIX;CXX_NAMESPACE;SHARED_HEADER" "ARCHITECTURES;OPTIONS")
+  _tilecc_check_sources("${name}" ${tile_UNPARSED_ARGUMENTS})
   if(NOT tile_ARCHITECTURES AND DEFINED CMAKE_CUDA_ARCHITECTURES)
     set(tile_ARCHITECTURES ${CMAKE_CUDA_ARCHITECTURES})
   endif()
   _tilecc_architectures(architectures "${tile_NO_CPU}" ${tile_ARCHITECTURES})
-  set(options ${architectures} ${tile_OPTIONS})
+  set(options ${architectures})
+  foreach(option IN LISTS tile_OPTIONS)
+    if(option MATCHES "^-fc[+][+]=(.*)$")
+      set(tile_CXX_NAMESPACE "${CMAKE_MATCH_1}")
+    elseif(option STREQUAL "-fc++")
+      set(tile_CXX TRUE)
+    elseif(option MATCHES "^--shared-header=(.*)$")
+      set(tile_SHARED_HEADER "${CMAKE_MATCH_1}")
+    elseif(option MATCHES "-fc[+][+]|--shared-header")
+      message(FATAL_ERROR "tile_add_library(${name}): what is written must be known here: CXX, CXX_NAMESPACE and SHARED_HEADER "
+        "for '${option}'")
+    elseif(option MATCHES "^(-I|--tuning=)([^/$].*)$")
+      list(APPEND options "${CMAKE_MATCH_1}${CMAKE_CURRENT_SOURCE_DIR}/${CMAKE_MATCH_2}")
+    else()
+      list(APPEND options "${option}")
+    endif()
+  endforeach()
   if(tile_PREFIX)
     list(APPEND options "--prefix=${tile_PREFIX}")
   endif()
@@ -152,6 +185,7 @@ function(tile_add_library name)
   endif()
   list(APPEND options "--host-target=${host}")
   set(faces "")
+  set(shared "")
   if(tile_CXX_NAMESPACE)
     set(faces "-fc++=${tile_CXX_NAMESPACE}")
   elseif(tile_CXX)
@@ -161,10 +195,18 @@ function(tile_add_library name)
     list(APPEND faces "--shared-header=${tile_SHARED_HEADER}")
   endif()
   set(folder "${CMAKE_CURRENT_BINARY_DIR}/${name}.tile")
+  if(tile_SHARED_HEADER)
+    set(shared "${folder}/${tile_SHARED_HEADER}") # each source writes it; the rule of the first has it
+    if(tile_CXX OR tile_CXX_NAMESPACE)
+      string(REGEX REPLACE "h$" "hpp" cxx_shared "${shared}")
+      list(APPEND shared "${cxx_shared}")
+    endif()
+  endif()
   file(MAKE_DIRECTORY "${folder}")
   set(objects "")
   set(headers "")
   set(modules "")
+  set(pairs "")
   set(_tilecc_linker "${CMAKE_C_COMPILER}")
   if(NOT _tilecc_linker)
     set(_tilecc_linker "${CMAKE_CXX_COMPILER}")
@@ -177,6 +219,11 @@ function(tile_add_library name)
     if(tile_CXX OR tile_CXX_NAMESPACE)
       list(APPEND header "${folder}/${stem}.hpp")
     endif()
+    list(APPEND header ${shared})
+    set(shared "")
+    foreach(file IN LISTS header)
+      list(APPEND pairs "${object}" "${file}")
+    endforeach()
     set(depends DEPENDS "${path}" tilecc::tilecc)
     if(CMAKE_GENERATOR MATCHES "Ninja|Makefiles" AND NOT CMAKE_VERSION VERSION_LESS 3.20)
       list(APPEND depends DEPFILE "${folder}/${stem}.d")
@@ -184,9 +231,10 @@ function(tile_add_library name)
     add_custom_command(
       OUTPUT "${object}"
       BYPRODUCTS ${header} # keeps its time where nothing in it changed
-      COMMAND tilecc::tilecc ${options} ${faces} -MD -MF "${folder}/${stem}.d" -MQ "${object}" -o "${object}" "${path}"
+      COMMAND tilecc::tilecc "${options}" ${faces} -MD -MF "${folder}/${stem}.d" -MQ "${object}" -o "${object}" "${path}"
       ${depends}
       COMMENT "Compiling tile kernels ${source}"
+      COMMAND_EXPAND_LISTS # an expression of a generator in OPTIONS gives any number of them
       VERBATIM)
     list(APPEND objects "${object}")
     list(APPEND headers ${header})
@@ -195,26 +243,35 @@ function(tile_add_library name)
       file(MAKE_DIRECTORY "${folder}/python")
       add_custom_command(
         OUTPUT "${module}" "${folder}/python/lib${stem}.so"
-        COMMAND "${CMAKE_COMMAND}" -E env "CC=${_tilecc_linker}" $<TARGET_FILE:tilecc::tilecc> ${options} --emit=python -o "${module}" "${path}"
+        COMMAND "${CMAKE_COMMAND}" -E env "CC=${_tilecc_linker}" $<TARGET_FILE:tilecc::tilecc> "${options}" --emit=python -o "${module}" "${path}"
         DEPENDS "${object}" tilecc::tilecc # whose dependencies are the same, and whose code is in the cache then
         COMMENT "Making a Python module of ${source}"
+        COMMAND_EXPAND_LISTS
         VERBATIM)
       list(APPEND modules "${module}")
     endif()
   endforeach()
   set_source_files_properties(${objects} PROPERTIES EXTERNAL_OBJECT TRUE GENERATED TRUE)
   add_library(${name} STATIC ${objects} ${headers})
+  string(REGEX REPLACE "\\.o(;|$)" ".d\\1" written "${objects}")
+  set_target_properties(${name} PROPERTIES ADDITIONAL_CLEAN_FILES "${written}")
   get_property(languages GLOBAL PROPERTY ENABLED_LANGUAGES) # a project may be of C++ alone
   if("C" IN_LIST languages)
     set_target_properties(${name} PROPERTIES LINKER_LANGUAGE C)
   else()
     set_target_properties(${name} PROPERTIES LINKER_LANGUAGE CXX)
   endif()
+  if(CMAKE_GENERATOR MATCHES "Makefiles") # which look for the object alone: where a header is gone, it is made anew
+    set(script "while test $# -gt 0; do test -e \"$2\" || rm -f \"$1\"; shift 2; done")
+    add_custom_target(${name}_headers COMMAND sh -c "${script}" sh ${pairs} VERBATIM)
+    add_dependencies(${name} ${name}_headers)
+  endif()
   if(tile_PYTHON)
     add_custom_target(${name}_python ALL DEPENDS ${modules})
     add_dependencies(${name}_python ${name})
     set_target_properties(${name} PROPERTIES TILE_PYTHON "${folder}/python")
   endif()
-  target_include_directories(${name} PUBLIC "${folder}")
+  # Warnings are for the sources of a project, and the folder is not where an installed package has its headers.
+  target_include_directories(${name} SYSTEM INTERFACE "$<BUILD_INTERFACE:${folder}>")
   target_link_libraries(${name} PUBLIC tilecc::rt)
 endfunction()

@@ -117,6 +117,99 @@ END
     done
 }
 
+# scaled FOLDER: a source with an import in a folder of its own, and a program of C++ that calls it.
+scaled() {
+    mkdir -p "$1/sub"
+    echo 'fn factor() -> f32 = 2.0;' >"$1/sub/factor.tile"
+    echo 'import "factor.tile"; kernel scale(x: inout f32[N]) grid(i: N) { x[i] *= factor(); }' >"$1/scale.tile"
+    cat >"$1/app.cc" <<'END'
+#include <cstdio>
+#include <vector>
+#include "scale.hpp"
+int run(void);
+int run(void)
+{
+    std::vector<float> x{1};
+    if (tile::scale(TILE_CPU, tile::view(x, 1)) != TILE_OK) return 1;
+    std::printf("%g\n", x[0]);
+    return 0;
+}
+END
+    cat >"$1/CMakeLists.txt" <<'END'
+cmake_minimum_required(VERSION 3.16)
+project(app CXX)
+find_package(tilecc REQUIRED)
+tile_add_library(kernels scale.tile ARCHITECTURES cpu SHARED_HEADER tile_common.h
+    OPTIONS -fc++ -Isub $<$<BOOL:OFF>:-O1> $<$<BOOL:ON>:-O2>)
+END
+}
+
+@test "by CMake each file that is gone is made anew, and clean removes all" {
+    command -v cmake >/dev/null || skip "no cmake"
+    scaled scaled
+    printf '%s\n' 'int run(void);' 'int main() { return run(); }' >scaled/main.cc
+    printf '%s\n' 'add_executable(app app.cc main.cc)' 'target_link_libraries(app PRIVATE kernels)' >>scaled/CMakeLists.txt
+    for generator in 'Unix Makefiles' Ninja; do
+        [ "$generator" != Ninja ] || command -v ninja >/dev/null || continue
+        build="scaled/$generator"
+        CXX=${CXX##* } cmake -G "$generator" -S scaled -B "$build" -DCMAKE_PREFIX_PATH="$PWD/prefix" >cmake.log 2>&1 || { cat cmake.log; false; }
+        cmake --build "$build" >build.log 2>&1 || { cat build.log; false; }
+        [ "$("$build/app")" = 2 ]
+        for file in scale.o scale.h scale.hpp tile_common.h tile_common.hpp; do
+            rm "$build/kernels.tile/$file"
+            cmake --build "$build" >build.log 2>&1 || { cat build.log; false; }
+            [ -e "$build/kernels.tile/$file" ] || { echo "$generator: $file"; cat build.log; return 1; }
+        done
+        cmake --build "$build" --target clean >build.log 2>&1
+        [ "$(find "$build/kernels.tile" -type f)" = "" ] || { find "$build/kernels.tile"; return 1; }
+    done
+}
+
+@test "by CMake a library that holds kernels is installed and exported" {
+    command -v cmake >/dev/null || skip "no cmake"
+    scaled engine
+    cat >>engine/CMakeLists.txt <<'END'
+add_library(engine STATIC app.cc)
+target_link_libraries(engine PRIVATE kernels)
+install(TARGETS engine kernels EXPORT engine DESTINATION lib)
+install(EXPORT engine NAMESPACE engine:: DESTINATION lib/cmake/engine FILE engine-targets.cmake)
+file(WRITE "${CMAKE_CURRENT_BINARY_DIR}/engine-config.cmake" "include(CMakeFindDependencyMacro)
+find_dependency(tilecc)
+include(\"\${CMAKE_CURRENT_LIST_DIR}/engine-targets.cmake\")
+")
+install(FILES "${CMAKE_CURRENT_BINARY_DIR}/engine-config.cmake" DESTINATION lib/cmake/engine)
+END
+    CXX=${CXX##* } cmake -S engine -B engine/build -DCMAKE_PREFIX_PATH="$PWD/prefix" \
+        -DCMAKE_INSTALL_PREFIX="$PWD/engine/installed" >cmake.log 2>&1 || { cat cmake.log; false; }
+    cmake --build engine/build --target install >build.log 2>&1 || { cat build.log; false; }
+    rm -r engine/build
+    mkdir user
+    printf '%s\n' 'int run(void);' 'int main() { return run(); }' >user/main.cc
+    printf '%s\n' 'cmake_minimum_required(VERSION 3.16)' 'project(user CXX)' 'find_package(engine REQUIRED)' \
+        'add_executable(user main.cc)' 'target_link_libraries(user PRIVATE engine::engine)' >user/CMakeLists.txt
+    CXX=${CXX##* } cmake -S user -B user/build "-DCMAKE_PREFIX_PATH=$PWD/prefix;$PWD/engine/installed" >cmake.log 2>&1 || { cat cmake.log; false; }
+    cmake --build user/build >build.log 2>&1 || { cat build.log; false; }
+    [ "$(user/build/user)" = 2 ]
+}
+
+# refused WORDS SENTENCE: CMake refuses tile_add_library(kernels WORDS) with a sentence.
+refused() {
+    printf '%s\n' 'cmake_minimum_required(VERSION 3.16)' 'project(refused C)' 'find_package(tilecc REQUIRED)' \
+        "tile_add_library(kernels $1)" >refused/CMakeLists.txt
+    ! CC=${CC##* } cmake -S refused -B refused/build -DCMAKE_PREFIX_PATH="$PWD/prefix" >cmake.log 2>&1 || { echo "$1"; return 1; }
+    tr -s ' \n' ' ' <cmake.log | grep -qF "$2" || { cat cmake.log; return 1; }
+}
+
+@test "by CMake words that are misspelt and sources that are not there are refused" {
+    command -v cmake >/dev/null || skip "no cmake"
+    mkdir refused
+    cp examples/saxpy.tile refused
+    refused 'saxpy.tile ARCHITECTURE cpu 80' "'ARCHITECTURE' is no source (.tile or .tir), and the words are ARCHITECTURES, PREFIX"
+    refused 'saxpy.tile missing.tile' "there is no file $PWD/refused/missing.tile"
+    refused 'saxpy.tile OPTIONS $<$<BOOL:ON>:-fc++>' 'what is written must be known here: CXX'
+    refused 'ARCHITECTURES cpu' 'no .tile source is named'
+}
+
 @test "by CMake for AArch64" {
     command -v cmake >/dev/null || skip "no cmake"
     command -v aarch64-linux-gnu-gcc >/dev/null || skip "no compiler for AArch64"
