@@ -2,7 +2,7 @@
 #
 #   find_package(tilecc REQUIRED)
 #   tile_add_library(kernels gemm.tile softmax.tile [ARCHITECTURES 80 90a] [PREFIX name_] [NO_CPU]
-#     [CXX] [CXX_NAMESPACE name] [SHARED_HEADER tile_common.h] [PYTHON] [OPTIONS -O3 ...])
+#     [CXX] [CXX_NAMESPACE name] [SHARED_HEADER tile_common.h] [PYTHON] [TUNING gemm.tile=gemm.tuning ...] [OPTIONS -O3 ...])
 #   target_link_libraries(app PRIVATE kernels)
 #
 # makes a static library of the kernels; who links it finds the headers (gemm.h, softmax.h) and the run time.  A static
@@ -145,16 +145,41 @@ function(_tilecc_check_sources name)
     string(FIND "${path}" "${CMAKE_BINARY_DIR}/" place) # 0: a rule that is written later may make it there
     if(NOT source MATCHES "\\.(tile|tir)$")
       message(FATAL_ERROR "tile_add_library(${name}): '${source}' is no source (.tile or .tir), and the words are "
-        "ARCHITECTURES, PREFIX, NO_CPU, CXX, CXX_NAMESPACE, SHARED_HEADER, PYTHON and OPTIONS")
+        "ARCHITECTURES, PREFIX, NO_CPU, CXX, CXX_NAMESPACE, SHARED_HEADER, PYTHON, TUNING and OPTIONS")
     elseif(NOT made AND NOT place EQUAL 0 AND NOT EXISTS "${path}")
       message(FATAL_ERROR "tile_add_library(${name}): there is no file ${path}")
     endif()
   endforeach()
 endfunction()
 
+# Each word of TUNING is SOURCE=FILE, of a source that the library has.
+function(_tilecc_check_tuning name sources)
+  foreach(word IN LISTS ARGN)
+    string(REGEX REPLACE "=.*" "" source "${word}")
+    if(NOT word MATCHES "^[^=]+=.+$" OR NOT source IN_LIST sources)
+      message(FATAL_ERROR "tile_add_library(${name}): TUNING takes a source of the library with a file for its kernels, "
+        "as gemm.tile=gemm.tuning, not '${word}'")
+    endif()
+  endforeach()
+endfunction()
+
+# The files of TUNING for a source, which begin at the source folder.
+function(_tilecc_tuning result source)
+  set(files "")
+  foreach(word IN LISTS ARGN)
+    if(word MATCHES "^([^=]+)=(.+)$" AND CMAKE_MATCH_1 STREQUAL source)
+      get_filename_component(path "${CMAKE_MATCH_2}" ABSOLUTE)
+      list(APPEND files "${path}")
+    endif()
+  endforeach()
+  set(${result} ${files} PARENT_SCOPE)
+endfunction()
+
 function(tile_add_library name)
-  cmake_parse_arguments(PARSE_ARGV 1 tile "NO_CPU;CXX;PYTHON" "PREFIX;CXX_NAMESPACE;SHARED_HEADER" "ARCHITECTURES;OPTIONS")
+  cmake_parse_arguments(PARSE_ARGV 1 tile "NO_CPU;CXX;PYTHON" "PREFIX;CXX_NAMESPACE;SHARED_HEADER"
+    "ARCHITECTURES;TUNING;OPTIONS")
   _tilecc_check_sources("${name}" ${tile_UNPARSED_ARGUMENTS})
+  _tilecc_check_tuning("${name}" "${tile_UNPARSED_ARGUMENTS}" ${tile_TUNING})
   if(NOT tile_ARCHITECTURES AND DEFINED CMAKE_CUDA_ARCHITECTURES)
     set(tile_ARCHITECTURES ${CMAKE_CUDA_ARCHITECTURES})
   endif()
@@ -224,14 +249,16 @@ function(tile_add_library name)
     foreach(file IN LISTS header)
       list(APPEND pairs "${object}" "${file}")
     endforeach()
-    set(depends DEPENDS "${path}" tilecc::tilecc)
+    _tilecc_tuning(tuning "${source}" ${tile_TUNING})
+    set(depends DEPENDS "${path}" ${tuning} tilecc::tilecc)
+    list(TRANSFORM tuning PREPEND "--tuning=")
     if(CMAKE_GENERATOR MATCHES "Ninja|Makefiles" AND NOT CMAKE_VERSION VERSION_LESS 3.20)
       list(APPEND depends DEPFILE "${folder}/${stem}.d")
     endif()
     add_custom_command(
       OUTPUT "${object}"
       BYPRODUCTS ${header} # keeps its time where nothing in it changed
-      COMMAND tilecc::tilecc "${options}" ${faces} -MD -MF "${folder}/${stem}.d" -MQ "${object}" -o "${object}" "${path}"
+      COMMAND tilecc::tilecc "${options}" ${tuning} ${faces} -MD -MF "${folder}/${stem}.d" -MQ "${object}" -o "${object}" "${path}"
       ${depends}
       COMMENT "Compiling tile kernels ${source}"
       COMMAND_EXPAND_LISTS # an expression of a generator in OPTIONS gives any number of them
@@ -243,7 +270,7 @@ function(tile_add_library name)
       file(MAKE_DIRECTORY "${folder}/python")
       add_custom_command(
         OUTPUT "${module}" "${folder}/python/lib${stem}.so"
-        COMMAND "${CMAKE_COMMAND}" -E env "CC=${_tilecc_linker}" $<TARGET_FILE:tilecc::tilecc> "${options}" --emit=python -o "${module}" "${path}"
+        COMMAND "${CMAKE_COMMAND}" -E env "CC=${_tilecc_linker}" $<TARGET_FILE:tilecc::tilecc> "${options}" ${tuning} --emit=python -o "${module}" "${path}"
         DEPENDS "${object}" tilecc::tilecc # whose dependencies are the same, and whose code is in the cache then
         COMMENT "Making a Python module of ${source}"
         COMMAND_EXPAND_LISTS

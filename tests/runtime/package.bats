@@ -208,6 +208,30 @@ refused() {
     refused 'saxpy.tile missing.tile' "there is no file $PWD/refused/missing.tile"
     refused 'saxpy.tile OPTIONS $<$<BOOL:ON>:-fc++>' 'what is written must be known here: CXX'
     refused 'ARCHITECTURES cpu' 'no .tile source is named'
+    refused 'saxpy.tile TUNING saxpy.tuning' "as gemm.tile=gemm.tuning, not 'saxpy.tuning'"
+    refused 'saxpy.tile TUNING other.tile=saxpy.tuning' "not 'other.tile=saxpy.tuning'"
+}
+
+@test "by CMake a source has its file of tuning, and is compiled again when that changes" {
+    command -v cmake >/dev/null || skip "no cmake"
+    mkdir -p tuned/sub
+    cp examples/saxpy.tile tuned
+    echo 'kernel twice(x: inout f32[N]) grid(i: cdiv(N, B)) tune(B: {64, 128} = 64) { x[i*B +: B] = x[i*B +: B] * 2.0; }' >tuned/twice.tile
+    printf 'tuning 1\ntwice cpu\n    [B=128] when N >= 4096\n' >tuned/sub/twice.tuning
+    printf '%s\n' 'cmake_minimum_required(VERSION 3.16)' 'project(tuned C)' 'find_package(tilecc REQUIRED)' \
+        'tile_add_library(kernels saxpy.tile twice.tile ARCHITECTURES cpu TUNING twice.tile=sub/twice.tuning PYTHON)' >tuned/CMakeLists.txt
+    for generator in 'Unix Makefiles' Ninja; do
+        [ "$generator" != Ninja ] || command -v ninja >/dev/null || continue
+        build="tuned/$generator"
+        CC=${CC##* } cmake -G "$generator" -S tuned -B "$build" -DCMAKE_PREFIX_PATH="$PWD/prefix" >cmake.log 2>&1 || { cat cmake.log; false; }
+        cmake --build "$build" >build.log 2>&1 || { cat build.log; false; }
+        grep -q B=128 "$build/kernels.tile/twice.o"
+        sleep 1
+        touch tuned/sub/twice.tuning
+        cmake --build "$build" >build.log 2>&1
+        grep -q 'Compiling tile kernels twice.tile' build.log
+        ! grep -q 'Compiling tile kernels saxpy.tile' build.log
+    done
 }
 
 @test "by CMake for AArch64" {
