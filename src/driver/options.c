@@ -645,7 +645,10 @@ bool options_parse(struct options *options, int count, const char *const *argume
     bool only_files = false;
     for (int i = 0; i < list.words.count; i++) {
         const char *word = list.words.data[i];
-        if (!only_files && strcmp(word, "--") == 0)
+        if (!word[0]) {
+            driver_error(options, "an empty argument: an option or a file is meant");
+            return false;
+        } else if (!only_files && strcmp(word, "--") == 0)
             only_files = true;
         else if (only_files || word[0] != '-' || !word[1])
             vector_push(options->arena, &options->files, word);

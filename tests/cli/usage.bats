@@ -71,6 +71,15 @@ load helper
     lacks "did you mean"
 }
 
+@test "an empty argument is called so" {
+    for words in ' k.tile -o k.o' '-fsyntax-only  k.tile' '--  k.tile' 'bench k.tile '; do
+        mapfile -d ' ' -t given <<<"$words "
+        unset 'given[-1]'
+        expect 2 tilecc "${given[@]}"
+        contains "an empty argument: an option or a file is meant"
+    done
+}
+
 @test "several files and one output" {
     cp k.tile l.tile
     expect 2 tilecc -o x.o k.tile l.tile
