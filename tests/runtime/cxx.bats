@@ -213,6 +213,8 @@ wrong() {
 
 @test "what does not compile" {
     command -v g++ >/dev/null || skip "no g++"
+    run g++ -std=c++14 -I. -fsyntax-only -x c++ k.hpp
+    [[ $status != 0 && $output == *'headers of tilecc -fc++ need C++17: -std=c++17 or later'* ]]
     wrong 'nodiscard' <<<'void f(tile_f32_1 x, tile_f32_1 y) { tile::axpy(TILE_CPU, 1, x, y); }'
     wrong 'no matching function' <<<'int f(tile_f32_1 x, tile_f16_1 y) { return tile::axpy(TILE_CPU, 1, x, y); }'
     wrong 'no matching function' <<<'int f(const float *x) { return tile::axpy(TILE_CPU, 1, tile::view(x, 1), tile::view(x, 1)); }'

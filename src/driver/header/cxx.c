@@ -254,6 +254,7 @@ static void put_entry(struct buffer *out, const struct kernel_module *module, co
 /* ---- the whole -------------------------------------------------------------------------------------------------- */
 
 static const char system_headers[] =
+    "#if __cplusplus < 201703L\n#error \"headers of tilecc -fc++ need C++17: -std=c++17 or later\"\n#endif\n"
     "#include <cstddef>\n#include <cstdint>\n#include <iterator>\n#include <optional>\n"
     "#include <type_traits>\n#include <utility>\n";
 
