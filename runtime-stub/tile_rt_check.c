@@ -286,7 +286,12 @@ static int check_view(struct tile_rt_call *call, unsigned index, uint64_t *slot)
     memcpy(copy, slot + 1, 2 * (size_t)rank * sizeof *slot);
     for (d = 0; d < rank; d++) {
         if (extent[d] < 0)
-            return fail_view(call, index, d, "an extent must not be negative; the extent", extent[d]);
+            return fail_view(call, index, d,
+                             extent[d] == -1
+                                 ? "an extent must not be negative, and tile::view makes it -1 where memory "
+                                   "has fewer elements than its extents need; the extent"
+                                 : "an extent must not be negative; the extent",
+                             extent[d]);
         if (extent[d] >= EXTENT_LIMIT && !(parameter->flags & TILE_RT_HUGE))
             return fail_view(call, index, d, "an extent must be below 2^31 unless `huge`; the extent", extent[d]);
         empty |= extent[d] == 0;

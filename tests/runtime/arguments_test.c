@@ -59,7 +59,11 @@ static void misaligned(void)
 }
 static void negative_extent(void)
 {
-    EXPECT_STATUS(scale(view1(a_data, -1, 1), view1(b_data, -1, 1)), TILE_ERR_ARG, "view x is -1");
+    EXPECT_STATUS(scale(view1(a_data, -1, 1), view1(b_data, -1, 1)), TILE_ERR_ARG,
+                  "tile::view makes it -1 where memory has fewer elements than its extents need; the extent of "
+                  "dimension 0 of view x is -1");
+    EXPECT_STATUS(scale(view1(a_data, -2, 1), view1(b_data, -2, 1)), TILE_ERR_ARG,
+                  "an extent must not be negative; the extent of dimension 0 of view x is -2");
 }
 static void huge_extent(void)
 {
