@@ -197,6 +197,19 @@ END
     contains 'cannot read `nothing`'
 }
 
+@test "an instance has 64 schedules with conditions, and a file of more is told at once" {
+    product
+    lines() {
+        local i
+        echo 'product<f32> cpu'
+        for ((i = 0; i < $1; i++)); do echo " [BM=$((16 << i % 2))] when M == $i"; done
+    }
+    lines 64 | tuning
+    tuned 0 -fsyntax-only
+    lines 65 | tuning
+    refused "an instance has at most 64 schedules with conditions" 67:2
+}
+
 @test "a condition that cannot be read is one error" {
     product
     printf 'product<f32> cpu\n [BM=16] when M <= 16 and\n [BM=64]\n' | tuning
@@ -363,7 +376,8 @@ END
     tuned 0
     expect 0 tilecc info p.o
     contains '; when N >= 33 and N < 1033'
-    { echo 'f cpu'; for i in $(seq 66); do echo "  [B=$((i % 2 ? 16 : 8))] when N == $i"; done; } | tuning
+    echo 'kernel f<D: {1, 2}>(x: inout f32[N, D]) grid(i: cdiv(N, B)) tune(B: {8, 16} = 8) { x[i*B +: B, 0 +: D] += 1.0; }' >p.tile
+    for i in $(seq 66); do ((i % 33 != 1)) || echo "f[D=$((1 + i / 34))] cpu"; echo "  [B=$((i % 2 ? 16 : 8))] when N == $i"; done | tuning
     expect 1 tilecc -arch=cpu -w --tuning=p.tuning p.tile
     contains 'rely on more than 64 different facts'
 }

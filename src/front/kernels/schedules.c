@@ -4,6 +4,9 @@
 
 #include <string.h>
 
+/* A wrapper knows as many conditions: a file of more comes to nothing, and would take long to compile. */
+enum { MOST_LINES = 64 };
+
 static bool has_keys(const struct tuned_kernel *tuned, const struct variant_plan *plan)
 {
     const struct kernel_entry *entry = plan->entry->entry;
@@ -69,6 +72,12 @@ static bool add_line(const struct variant_plan *plan, const struct schedule *sta
     struct schedule schedule = {.line = line};
     struct elaborator e;
     size_t count = (size_t)kernel->tuning.count;
+    if (schedules->count == MOST_LINES) {
+        struct diagnostic *d = diag_report(kernel->front->diagnostics, DIAGNOSTIC_E0421, line->at,
+                                           "an instance has at most %d schedules with conditions", MOST_LINES);
+        diag_instance(kernel->front->diagnostics, d, plan->label);
+        return true;
+    }
     schedule.tuned = arena_copy(kernel->front->arena, standard->tuned, sizeof *schedule.tuned * count);
     schedule.among = arena_copy(kernel->front->arena, standard->among, sizeof *schedule.among * count);
     elaborator_init(&e, kernel->front, kernel->file);
