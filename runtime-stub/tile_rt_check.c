@@ -621,6 +621,21 @@ static int may_be_same(const struct tile_rt_kernel *kernel, unsigned a, unsigned
     return 0;
 }
 
+/* The clause `alias` helps where both arguments are one view. */
+static int fail_overlap(const struct tile_rt_call *call, unsigned a, unsigned b, int allowed)
+{
+    const char *first = call->kernel->parameters[a].name, *second = call->kernel->parameters[b].name;
+    if (allowed)
+        return tile_rt_fail(TILE_ERR_ALIAS, "%s: views %s and %s overlap but are not the same view", call->kernel->name,
+                            first, second);
+    if (!is_same_view(call, a, b))
+        return tile_rt_fail(TILE_ERR_ALIAS, "%s: views %s and %s share elements", call->kernel->name, first, second);
+    return tile_rt_fail(
+        TILE_ERR_ALIAS,
+        "%s: views %s and %s share elements; a kernel with the clause alias(%s, %s) takes one view as both",
+        call->kernel->name, first, second, first, second);
+}
+
 static int check_overlap(const struct tile_rt_call *call)
 {
     const struct tile_rt_kernel *kernel = call->kernel;
@@ -643,10 +658,7 @@ static int check_overlap(const struct tile_rt_call *call)
                 continue;
             if (tile_rt_views_overlap(view_of(call, i), parameters[i].rank, type_size[parameters[i].type],
                                       view_of(call, j), parameters[j].rank, type_size[parameters[j].type]))
-                return tile_rt_fail(TILE_ERR_ALIAS,
-                                    allowed ? "%s: views %s and %s overlap but are not the same view"
-                                            : "%s: views %s and %s share elements",
-                                    kernel->name, parameters[j].name, parameters[i].name);
+                return fail_overlap(call, j, i, allowed);
         }
     }
     return TILE_OK;

@@ -49,6 +49,16 @@ bool options_name_gpu(const struct options *options)
     return false;
 }
 
+const char *architecture_nearest(const char *word)
+{
+    const char *nearest = NULL;
+    for (int i = 0; i < target_row_count; i++) {
+        const char *two[] = {nearest ? nearest : target_rows[i].name, target_rows[i].name};
+        nearest = suggest_nearest(word, 2, two);
+    }
+    return nearest;
+}
+
 void architecture_explain(const struct options *options, const char *word)
 {
     const char *oldest = NULL, *below = NULL, *newest = NULL;
@@ -59,10 +69,7 @@ void architecture_explain(const struct options *options, const char *word)
         return;
     }
     if (!number) {
-        const char **names = ARENA_ARRAY(options->arena, const char *, target_row_count);
-        for (int i = 0; i < target_row_count; i++)
-            names[i] = target_rows[i].name;
-        const char *nearest = suggest_nearest(word, target_row_count, names);
+        const char *nearest = architecture_nearest(word);
         driver_error(options, "-arch: unknown architecture '%s'%s%s%s; see --print-targets", word,
                      nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
         return;

@@ -128,6 +128,7 @@ static void set_up(struct compilation *compilation, const struct options *option
                                                 .targets = compilation->targets.data,
                                                 .target_name = target_name,
                                                 .is_target = is_target,
+                                                .nearest_target = architecture_nearest,
                                                 .strict_fp = options->strict_fp,
                                                 .reproducible = options->reproducible,
                                                 .f32_dot = options->f32_dot,
@@ -166,6 +167,20 @@ static void set_up(struct compilation *compilation, const struct options *option
                                                   .prefix_map = options->prefix_map.data};
 }
 
+/* `tilecc infos k.o`: a word that names no file, and is near to a command. */
+static void explain_unread(const struct options *options, const char *path)
+{
+    static const char *const commands[] = {"info", "explain", "test", "bench", "tune"};
+    int reason = errno;
+    const char *command = reason == ENOENT && path == options->files.data[0]
+                              ? suggest_nearest(path, sizeof commands / sizeof *commands, commands)
+                              : NULL;
+    driver_error(options, "cannot read '%s': %s%s%s%s", path, strerror(reason),
+                 command ? "; did you mean the command '" : "", command ? command : "", command ? "'?" : "");
+}
+
+static bool is_object(const struct buffer *text) { return text->size >= 4 && memcmp(text->data, "\177ELF", 4) == 0; }
+
 static bool read_source(struct compilation *compilation, const char *path)
 {
     struct buffer text = {0};
@@ -173,7 +188,14 @@ static bool read_source(struct compilation *compilation, const char *path)
         if (errno == EFBIG)
             driver_error(compilation->options, "'%s' is larger than %d MiB", path, LARGEST_SOURCE >> 20);
         else
-            driver_error(compilation->options, "cannot read '%s': %s", path, strerror(errno));
+            explain_unread(compilation->options, path);
+        buffer_free(&text);
+        compilation->code = EXIT_FILE;
+        return false;
+    }
+    if (is_object(&text)) {
+        driver_error(compilation->options, "'%s' is an object, not a source; did you mean 'tilecc info %s'?", path,
+                     path);
         buffer_free(&text);
         compilation->code = EXIT_FILE;
         return false;

@@ -131,7 +131,8 @@ struct cache *cache_choose(const struct options *options);
 bool plan_option_add(struct options *options, const char *text);
 /* Does -arch name a GPU? */
 bool options_name_gpu(const struct options *options);
-int architecture_find(int number); /* the row of sm_NUMBER, with a letter before others; -1: none */
+int architecture_find(int number);                  /* the row of sm_NUMBER, with a letter before others; -1: none */
+const char *architecture_nearest(const char *word); /* to one that is none; NULL: none is near */
 /* Says that there is no such architecture, and which is meant or near. */
 void architecture_explain(const struct options *options, const char *word);
 /* The candidate nearest to `word`, or NULL when none is near. */

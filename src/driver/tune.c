@@ -384,8 +384,9 @@ static bool begin_units(struct tune *tune, enum exit_code *code)
     if (tune->left_out)
         fprintf(stderr, "tilecc: %d calls of the trace are not measured; %d are, those that came most often first\n",
                 tune->left_out, tune->log.calls.count);
-    fprintf(stderr, "tilecc: %d calls of %d instance%s, %d schedules beside the defaults, %d of them new\n",
-            tune->log.calls.count, tune->units.count, tune->units.count == 1 ? "" : "s", all, remaining);
+    int calls = tune->log.calls.count, units = tune->units.count;
+    fprintf(stderr, "tilecc: %d call%s of %d instance%s, %d schedule%s beside the defaults, %d of them new\n", calls,
+            calls == 1 ? "" : "s", units, units == 1 ? "" : "s", all, all == 1 ? "" : "s", remaining);
     progress_expect(tune->progress, remaining);
     return true;
 }

@@ -50,17 +50,49 @@ static void mark_defines(struct front *front, const struct ast_declaration *kern
         }
 }
 
+static bool has_kernel(const struct front *front, const char *name)
+{
+    const struct global *g = front->main->first;
+    while (g && (g->declaration->kind != DECLARATION_KERNEL || strcmp(g->name, name) != 0))
+        g = g->next;
+    return g != NULL;
+}
+
+/* The kernel that a name which is none may mean; NULL: none is near. */
+static const char *nearest_kernel(struct front *front, const char *name)
+{
+    VECTOR(const char *) names = {0};
+    for (struct global *g = front->main->first; g; g = g->next)
+        if (g->declaration->kind == DECLARATION_KERNEL)
+            vector_push(front->arena, &names, g->name);
+    return spelling_nearest(name, names.data, names.count);
+}
+
+static const char *kernel_advice(struct front *front, const char *name)
+{
+    const char *near = nearest_kernel(front, name);
+    return near ? arena_printf(front->arena, "; did you mean `%s`?", near) : "";
+}
+
+/* A --spec that chose nothing. */
+static void report_unused(struct front *front, const struct spec *spec)
+{
+    if (has_kernel(front, spec->kernel))
+        diag_report(front->diagnostics, DIAGNOSTIC_E0414, (struct location){0},
+                    "--spec '%s' matches no instance of `%s`: its types, keys and facts are others", spec->text,
+                    spec->kernel);
+    else
+        diag_report(front->diagnostics, DIAGNOSTIC_E0414, (struct location){0}, "--spec '%s' matches no kernel of %s%s",
+                    spec->text, front->module->source_name, kernel_advice(front, spec->kernel));
+}
+
 /* Each head of a file of --tuning is of a kernel that is there, compiled or not. */
 static void check_tuned(struct front *front, struct tuned_kernel *tuned)
 {
-    for (; tuned; tuned = tuned->next) {
-        const struct global *g = front->main->first;
-        while (g && (g->declaration->kind != DECLARATION_KERNEL || strcmp(g->name, tuned->head.kernel) != 0))
-            g = g->next;
-        if (!g)
-            diag_report(front->diagnostics, DIAGNOSTIC_E0421, tuned->at, "%s has no kernel `%s`",
-                        front->module->source_name, tuned->head.kernel);
-    }
+    for (; tuned; tuned = tuned->next)
+        if (!has_kernel(front, tuned->head.kernel))
+            diag_report(front->diagnostics, DIAGNOSTIC_E0421, tuned->at, "%s has no kernel `%s`%s",
+                        front->module->source_name, tuned->head.kernel, kernel_advice(front, tuned->head.kernel));
 }
 
 struct kernel_module *front_compile(const struct front_options *options, const struct source *source,
@@ -97,8 +129,7 @@ struct kernel_module *front_compile(const struct front_options *options, const s
     check_tuned(front, tuned);
     for (struct spec *s = specs; s; s = s->next)
         if (!s->used && errors == options->diagnostics->errors)
-            diag_report(options->diagnostics, DIAGNOSTIC_E0414, (struct location){0},
-                        "--spec '%s' matches no kernel of %s, or none of its instances", s->text, source->name);
+            report_unused(front, s);
     check_defines(front);
     return errors == options->diagnostics->errors ? front->module : NULL;
 }

@@ -48,9 +48,10 @@ struct front_options {
                             const struct kernel_variant *candidates, int most, struct kernel_choice *choices);
     void *choose_context;
     int target_count;
-    const int *targets;                     /* rows of the target table, see targets/target.h */
-    const char *(*target_name)(int target); /* "cpu", "sm_90a" … for on(sm_90a, …) */
-    bool (*is_target)(const char *name);    /* whether `on` may name it; NULL: any */
+    const int *targets;                              /* rows of the target table, see targets/target.h */
+    const char *(*target_name)(int target);          /* "cpu", "sm_90a" … for on(sm_90a, …) */
+    bool (*is_target)(const char *name);             /* whether `on` may name it; NULL: any */
+    const char *(*nearest_target)(const char *name); /* to one that is none; NULL: none is near */
     bool strict_fp;
     bool reproducible;                 /* --reproducible: sums by the tree of pairs */
     enum ir_precision f32_dot;         /* --f32-dot: of products that do not say it */

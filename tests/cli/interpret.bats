@@ -93,6 +93,14 @@ TILE
     contains "lists them"
     expect 2 tilecc --interpret='softmax([3, 4], [3, 4])' "$SRCDIR/examples/softmax.tile"
     contains "'softmax' has several entries: softmax_f32, softmax_f16, softmax_bf16"
+    expect 2 tilecc --interpret='softmax_f23([3, 4], [3, 4])' "$SRCDIR/examples/softmax.tile"
+    contains "did you mean 'softmax_f32'?"
+    expect 2 tilecc --interpret='softmaxes([3, 4], [3, 4])' "$SRCDIR/examples/softmax.tile"
+    contains "those of 'softmax' are softmax_f32, softmax_f16, softmax_bf16"
+    expect 2 tilecc --interpret='softmax_f32([3, 4' "$SRCDIR/examples/softmax.tile"
+    contains "']' is missing behind the extents for 'x'"
+    expect 2 tilecc --interpret='softmax_f32([3, 4, 5], [3, 4])' "$SRCDIR/examples/softmax.tile"
+    contains "too many extents for 'x'"
     expect 2 tilecc --interpret='k_axpy([4])' k.tile
     expect 2 tilecc --interpret='k_axpy(2, [4], [4], 5)' k.tile
     expect 2 tilecc --interpret='k_axpy(two, [4], [4])' k.tile

@@ -22,7 +22,9 @@ instances() { grep -c '^kernel @attention_f16__' all.tir; }
 
 @test "a spec of another type matches nothing" {
     expect 2 tilecc --emit=tir -arch=cpu --spec 'attention<f16>[D=64]' --spec 'attention<f32>' "$SRCDIR/examples/attention.tile" -o -
-    contains "matches no kernel"
+    contains "matches no instance of \`attention\`"
+    expect 2 tilecc --emit=tir -arch=cpu --spec 'attentoin<f16>' "$SRCDIR/examples/attention.tile" -o -
+    contains "matches no kernel of $SRCDIR/examples/attention.tile; did you mean \`attention\`?"
 }
 
 @test "what -D and --spec ask for and no instance can have is an error of the command" {
@@ -38,7 +40,7 @@ instances() { grep -c '^kernel @attention_f16__' all.tir; }
     refused -D T=f64 "is one of {f32, f16, bf16}, not f64"
     refused --spec 'softmax<f16>[Q=7]' "no \`const\` or \`tune\` name \`Q\`"
     refused --spec 'softmax<f16>[B=7]' "is one of {256, 512, "
-    refused --spec 'softmax<f64>' "matches no kernel"
+    refused --spec 'softmax<f64>' "matches no instance of \`softmax\`"
     refused --spec 'softmax<f16' "is not of the form"
     expect 2 tilecc -arch=cpu -D B=96 k.tile
     contains "is not in its set"
@@ -86,7 +88,7 @@ END
         [ "$(grep -c '^kernel' <<<"$output")" = $([ "$more" = ' general' ] && echo 1 || echo 2) ]
     done
     expect 2 tilecc -arch=sm_80 --emit=tir --spec "$spec wide" -o none.tir "$softmax"
-    contains "matches no kernel"
+    contains "matches no instance of"
     expect 2 tilecc -arch=sm_80 --emit=tir --spec "${spec}aligned" -o none.tir "$softmax"
     contains "is not of the form"
     expect 2 tilecc -arch=sm_80 --spec "$spec aligned" -o none.o "$softmax"
@@ -99,7 +101,7 @@ END
 kernel f<A: {1, 2}, B: {1, 2}>(x: out i32[N]) requires(A != B) grid(i: N) { x[i] = A * B; }
 END
     expect 2 tilecc -arch=cpu --spec 'f[A=1,B=1]' k.tile
-    contains "or none of its instances"
+    contains "matches no instance of \`f\`"
     expect 0 tilecc -arch=cpu --emit=tir -o all.tir --spec 'f[A=1]' k.tile
 }
 

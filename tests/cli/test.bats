@@ -145,7 +145,7 @@ test "fails" {
 test "holds" { expect(1, 1); }
 TILE
     [ "$status" -eq 1 ]
-    [ "$output" = 'FAIL fails (5 expectations)
+    [ "$output" = 'FAIL fails (5 expectations): element [1] is 4, and 4.5 is expected
 ok   holds (1 expectation)
 t.tile: 1 test passed, 1 failed' ]
     [[ $stderr == *'t.tile:29:5: error: test "fails": element [1] is 4, and 4.5 is expected [E1301]'* ]]
@@ -162,7 +162,10 @@ t.tile: 1 test passed, 1 failed' ]
         [ "$status" -eq 1 ] && [[ $stderr == *"$2"* && $stderr == *E1302* && $stderr != *E1301* ]] || { echo "$1: $stderr"; false; }
     }
     says 'let y = unknown + 1;' '`unknown` is not known in this test'
-    says 'let y = [1, 2] + [1, 2, 3];' 'the shapes of i64[2] and i64[3] do not go together'
+    says 'let y = [1, 2] + [1, 2, 3];' 'the shapes of i64[2] and i64[3] do not go together; extents are equal or 1'
+    says 'let y = zeros(f32[3, 4]) + zeros(f32[4]);' 'do not go together; ranks must be equal, so give the smaller one extents of 1 with `None`, as in `v[None, :]`'
+    says 'let y = zeros(f32[3, 4]) + zeros(f32[3]);' 'as in `v[:, None]`'
+    [[ $output == 'FAIL x (0 expectations): `+`: the shapes of f32[3, 4] and f32[3] do not go together'* ]]
     says 'let y = told([1.0]);' '`r` alone tells its extent `L`'
     says 'let y = saxpy(1.0, [1.0]);' 'needs a tensor of 1 dimension for `y`'
     says 'let y = saxpy(1.0, f16[2](0), [1.0, 2.0]);' 'has no instance for tensors of these types'
@@ -178,7 +181,7 @@ t.tile: 1 test passed, 1 failed' ]
     [ "${lines[0]}" = 't_told(0): i 0' ] && [ "${lines[1]}" = 't_told(1): i 1' ]
     tests --checks <<<'test "p" { expect(told([-5.0], r = zeros(f32[2])), 5.0); }'
     [ "$status" -eq 1 ]
-    [[ $stderr == *'assert(x[0] >= 0.0): x is -5 does not hold in instance 0'* ]]
+    [[ $stderr == *'assert(x[0] >= 0.0) (x is -5) does not hold in instance 0'* ]]
 }
 
 @test "a range that does not advance: an error where that is written, empty or told by --checks where only running tells" {

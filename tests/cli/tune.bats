@@ -474,6 +474,6 @@ END
     TILE_TRACE=trace ./app
     printf '           1  %s  # packed\n' 'k_axpy({0.5,-3},[9],{1,2},1,[9],1,-inf,18446744073709551615)' 'k_pointed(?,[9])' | diff - <(sed 's/ aligned$//' trace)
     tune k.tile --trace=trace
-    contains '1 calls of 1 instance'
+    contains '1 call of 1 instance,'
     contains 'are not measured, such as k_pointed(?,[9])'
 }

@@ -172,8 +172,10 @@ END
     printf 'product cpu\n' >p.tuning && refused 'begins with the line `tuning 1`' 1:1
     printf '# nothing\n\n' >p.tuning && refused 'and this one has none' 1:1
     printf 'tuning 1\n\0' >p.tuning && refused 'not a text' 2:1
-    tuning <<<'produkt cpu' && refused 'p.tile has no kernel `produkt`' 2:1
+    tuning <<<'produkt cpu' && refused 'p.tile has no kernel `produkt`; did you mean `product`?' 2:1
     tuning <<<'product<f32>[]' && refused 'a head is ' 2:1
+    printf 'tuning 2\nproduct cpu\n' >p.tuning && refused 'reads `tuning 1`' 1:1
+    tuning <<<'product<f32> sm_91a' && refused 'there is no architecture `sm_91a`; did you mean `sm_90a`?' 2:1
     tuning <<<'product<f32> sm_12' && refused 'there is no architecture `sm_12`' 2:1
     tuning <<<'product<bf16> cpu' && refused 'has no instances of these types' 2:1
     tuning <<<'product<f32>[D=4] cpu' && refused 'no key and no `const` name `D`' 2:14

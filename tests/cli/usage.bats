@@ -305,6 +305,9 @@ END
     said 2 'is not a number' -ferror-limit=x k.tile
     said 2 'unknown architecture' -arch=sm_1 k.tile
     said 3 "cannot read 'none.tile'" none.tile
+    said 3 "cannot read 'infos': No such file or directory; did you mean the command 'info'?" infos
+    printf '\177ELF\002' >elf.o
+    said 3 "'elf.o' is an object, not a source; did you mean 'tilecc info elf.o'?" elf.o
     said 3 "cannot read '@none'" @none
     said 2 'there is no pass' --passes=nothing --emit=tir k.tile
     said 2 'k_axpy: view x is NULL' --interpret='k_axpy(2, none, [4])' k.tile

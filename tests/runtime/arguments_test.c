@@ -84,7 +84,8 @@ static void strides(void)
 }
 static void overlap(void)
 {
-    EXPECT_STATUS(scale(view1(a_data, 8, 1), view1(a_data, 8, 1)), TILE_ERR_ALIAS, "views x and y share elements");
+    EXPECT_STATUS(scale(view1(a_data, 8, 1), view1(a_data, 8, 1)), TILE_ERR_ALIAS,
+                  "views x and y share elements; a kernel with the clause alias(x, y) takes one view as both");
     EXPECT_STATUS(scale(view1(a_data, 8, 1), view1(a_data + 7, 8, 1)), TILE_ERR_ALIAS, "x and y");
     EXPECT_STATUS(scale(view1(a_data + 7, 8, 1), view1(a_data, 8, 1)), TILE_ERR_ALIAS, "x and y");
     EXPECT_STATUS(scale(view1(a_data, 8, 1), view1(a_data + 8, 8, 1)), TILE_OK, "");

@@ -52,7 +52,7 @@ run_with() { # options of tilecc...
 0
 14 k_f: k.tile:5:5: assume(by % 4 == 0) does not hold in program 9
 14 k_f: k.tile:8:21: assert(by + j < 100) does not hold in program 9
-14 k_f: k.tile:7:5: assert(k >= 0 and k < i32(M)): rows of i lie in x does not hold in program 8
+14 k_f: k.tile:7:5: assert(k >= 0 and k < i32(M)) (rows of i lie in x) does not hold in program 8
 0
 END
     run_with --checks -O0

@@ -318,7 +318,7 @@ static void checks(void)
     begin();
     EXPECT_STATUS(picked(NULL, 98), TILE_OK, "");
     EXPECT(cu.from_gpu(host, y_data, 16) == 0 && host[2] == 198.0f && host[3] == 196.0f);
-    EXPECT_STATUS(picked(NULL, 100), TILE_ERR_CHECK, "places lie in x does not hold in program 3");
+    EXPECT_STATUS(picked(NULL, 100), TILE_ERR_CHECK, "(places lie in x) does not hold in program 3");
     EXPECT_STATUS(picked(NULL, 1), TILE_OK, "");
     DRIVER_OK(cu.create_stream(&stream, 1));
     struct tile_f32_1 x = view(x_data, 100), y = view(y_data, 4);

@@ -91,11 +91,11 @@ program() { # options of tilecc...
 @test "an assert tells its values, of the first instance that fails, in both" {
     program -g
     TILE_CPU_THREADS=1 ./p 7 4 >said
-    grep -qx '14 p: p.tile:10:5: assert(a < 5 or n < 1): 100% of 7 at (0, 1): 0.9, {} does not hold in program 2' said
+    grep -qx '14 p: p.tile:10:5: assert(a < 5 or n < 1) (100% of 7 at (0, 1): 0.9, {}) does not hold in program 2' said
     [ "$(grep -c '^14' said)" = 1 ]
     run "$TILECC" --checks --interpret='p(7, [3, 5], [3, 5])' p.tile
     [ "$status" -eq 1 ]
-    [[ $output == *'p.tile:10:5: instance 2: assert(a < 5 or n < 1): 100% of 7 at (0, 1): 0.9, {} does not hold'* ]]
+    [[ $output == *'p.tile:10:5: instance 2: assert(a < 5 or n < 1) (100% of 7 at (0, 1): 0.9, {}) does not hold'* ]]
     program
     ./p 7 | grep -c '^14' | grep -qx 0
 }

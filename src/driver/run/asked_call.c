@@ -96,7 +96,8 @@ static bool parse_extents(struct asked_call *asked, int index, int rank)
                               p->name);
     }
     if (!accept(asked, ']'))
-        return asked_fail(asked, "too many extents for", p->name);
+        return asked_fail(asked, *asked->at == ',' ? "too many extents for" : "']' is missing behind the extents for",
+                          p->name);
     return take_extents(asked, index);
 }
 
@@ -263,28 +264,40 @@ static struct kernel_entry *find_entry(const struct compilation *compilation, co
     return count == 1 ? found : NULL;
 }
 
+/* "a, b, c", to be freed; empty: there is no such kernel. */
+static struct buffer entries_of(const struct kernel_module *module, const char *kernel)
+{
+    struct buffer all = {0};
+    for (int i = 0; i < module->entries.count; i++)
+        if (strcmp(module->entries.data[i].kernel, kernel) == 0)
+            buffer_printf(&all, "%s%s", all.size ? ", " : "", module->entries.data[i].symbol);
+    return all;
+}
+
 static bool fail_entry(const struct asked_call *asked, const char *name)
 {
     const struct compilation *compilation = asked->compilation;
     const char *option = asked->option;
     const struct kernel_module *module = compilation->module;
-    struct buffer all = {0};
     const char **names = ARENA_ARRAY(compilation->arena, const char *, 2 * module->entries.count);
     for (int i = 0; i < module->entries.count; i++) {
         names[2 * i] = module->entries.data[i].symbol;
         names[2 * i + 1] = module->entries.data[i].kernel;
-        if (strcmp(names[2 * i + 1], name) == 0)
-            buffer_printf(&all, "%s%s", all.size ? ", " : "", names[2 * i]);
     }
     const char *nearest = suggest_nearest(name, 2 * module->entries.count, names);
-    if (all.size)
-        driver_error(compilation->options, "%s: '%s' has several entries: %s", option, name, all.data);
+    struct buffer own = entries_of(module, name), near = entries_of(module, nearest ? nearest : name);
+    if (own.size)
+        driver_error(compilation->options, "%s: '%s' has several entries: %s", option, name, own.data);
+    else if (nearest && near.size && strchr(near.data, ','))
+        driver_error(compilation->options, "%s: there is no entry '%s'; those of '%s' are %s", option, name, nearest,
+                     near.data);
     else if (nearest)
         driver_error(compilation->options, "%s: there is no entry '%s'; did you mean '%s'?", option, name, nearest);
     else
         driver_error(compilation->options, "%s: there is no entry '%s'; --interpret without a call lists them", option,
                      name);
-    buffer_free(&all);
+    buffer_free(&own);
+    buffer_free(&near);
     return false;
 }
 

@@ -187,11 +187,11 @@ static void report(struct test_walk *t, const struct ast_expression *call, const
     } else
         buffer_puts(&place, "it");
     bool unwritten = a->unwritten && a->unwritten[first];
-    struct diagnostic *d = diag_report(t->diagnostics, DIAGNOSTIC_E1301, call->at,
-                                       unwritten ? "test \"%s\": %s was never written, and %.9g is expected"
-                                                 : "test \"%s\": %s is %.9g, and %.9g is expected",
-                                       t->name, place.data, unwritten ? e->data[first] : a->data[first],
-                                       e->data[first]);
+    struct diagnostic *d = test_fail(
+        t, call->at,
+        arena_printf(t->arena,
+                     unwritten ? "%s was never written, and %.9g is expected" : "%s is %.9g, and %.9g is expected",
+                     place.data, unwritten ? e->data[first] : a->data[first], e->data[first]));
     if (wrong > 1)
         diag_note(t->diagnostics, d, call->at, "%lld of %lld elements differ by more than rtol and atol allow",
                   (long long)wrong, (long long)a->count);
@@ -225,7 +225,6 @@ static struct test_value expect(struct test_walk *t, const struct ast_expression
             at = i;
         }
     t->expectations++;
-    t->failures += wrong > 0;
     if (wrong)
         report(t, call, actual, expected, at, wrong);
     return nothing;
@@ -248,10 +247,8 @@ static struct test_value expect_error(struct test_walk *t, const struct ast_expr
     t->expectations++;
     if (t->refusal && strstr(t->refusal, text.text))
         return nothing;
-    t->failures++;
-    diag_report(t->diagnostics, DIAGNOSTIC_E1301, call->at,
-                t->refusal ? "test \"%s\": the call fails with \"%s\"" : "test \"%s\": the call does not fail", t->name,
-                t->refusal);
+    test_fail(t, call->at,
+              t->refusal ? arena_printf(t->arena, "the call fails with \"%s\"", t->refusal) : "the call does not fail");
     return nothing;
 }
 

@@ -99,6 +99,18 @@ static double compute(enum ast_operator operation, bool whole, double a, double 
     }
 }
 
+/* How a tensor of fewer dimensions is made to go with one of more. */
+static const char *shape_advice(const struct tensor *a, const struct tensor *b)
+{
+    const struct tensor *wide = a->rank > b->rank ? a : b, *flat = a->rank > b->rank ? b : a;
+    if (wide->rank == flat->rank || !flat->rank)
+        return "; extents are equal or 1";
+    bool column = wide->rank == 2 && flat->rank == 1 && wide->extent[1] != flat->extent[0] &&
+                  wide->extent[0] == flat->extent[0];
+    return column ? "; ranks must be equal, so give the smaller one extents of 1 with `None`, as in `v[:, None]`"
+                  : "; ranks must be equal, so give the smaller one extents of 1 with `None`, as in `v[None, :]`";
+}
+
 struct test_value test_binary(struct test_walk *t, enum ast_operator operation, struct tensor *a, struct tensor *b,
                               struct location at)
 {
@@ -113,8 +125,8 @@ struct test_value test_binary(struct test_walk *t, enum ast_operator operation, 
                              test_describe(t, test_of(b, at)));
     }
     if (!tensor_meet(a, b, &rank, extent))
-        return test_stop(t, at, "`%s`: the shapes of %s and %s do not go together", ast_operator_spelling(operation),
-                         test_describe(t, test_of(a, at)), test_describe(t, test_of(b, at)));
+        return test_stop(t, at, "`%s`: the shapes of %s and %s do not go together%s", ast_operator_spelling(operation),
+                         test_describe(t, test_of(a, at)), test_describe(t, test_of(b, at)), shape_advice(a, b));
     bool whole = !ir_is_float(a->element) && !ir_is_float(b->element);
     bool bits = operation >= OPERATOR_BIT_OR && operation <= OPERATOR_SHIFT_RIGHT;
     if (bits && !whole)

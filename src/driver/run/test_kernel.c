@@ -47,8 +47,7 @@ static void fail(struct kernel_call *k, struct location at, const char *text)
         return;
     }
     if (!t->stopped)
-        diag_report(t->diagnostics, DIAGNOSTIC_E1301, at, "test \"%s\": %s", t->name, text);
-    t->failures++;
+        test_fail(t, at, text);
     t->stopped = true;
 }
 

@@ -6,6 +6,19 @@
 
 enum { DEEPEST_CALL = 100 };
 
+static struct diagnostic *report(struct test_walk *t, enum diagnostic_code code, struct location at, const char *text)
+{
+    if (!t->reason)
+        t->reason = arena_substring(t->arena, text, strlen(text));
+    return diag_report(t->diagnostics, code, at, "test \"%s\": %s", t->name, text);
+}
+
+struct diagnostic *test_fail(struct test_walk *t, struct location at, const char *text)
+{
+    t->failures++;
+    return report(t, DIAGNOSTIC_E1301, at, text);
+}
+
 struct test_value test_stop(struct test_walk *t, struct location at, const char *format, ...)
 {
     struct buffer text = {0};
@@ -14,7 +27,7 @@ struct test_value test_stop(struct test_walk *t, struct location at, const char 
     buffer_vprintf(&text, format, arguments);
     va_end(arguments);
     if (!t->stopped)
-        diag_report(t->diagnostics, DIAGNOSTIC_E1302, at, "test \"%s\": %s", t->name, text.data);
+        report(t, DIAGNOSTIC_E1302, at, text.data);
     buffer_free(&text);
     t->stopped = true;
     return (struct test_value){.kind = TEST_NOTHING, .at = at};
@@ -268,8 +281,8 @@ enum exit_code test_run_all(struct compilation *compilation)
         bool good = !t.stopped && !t.failures;
         passed += good;
         failed += !good;
-        printf("%s %s (%d expectation%s)\n", good ? "ok  " : "FAIL", d->path, t.expectations,
-               t.expectations == 1 ? "" : "s");
+        printf("%s %s (%d expectation%s)%s%s\n", good ? "ok  " : "FAIL", d->path, t.expectations,
+               t.expectations == 1 ? "" : "s", t.reason ? ": " : "", t.reason ? t.reason : "");
     }
     printf("%s: %d test%s passed, %d failed\n", compilation->source->name, passed, passed == 1 ? "" : "s", failed);
     return failed ? EXIT_SOURCE : EXIT_OK;

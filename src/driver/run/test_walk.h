@@ -41,14 +41,17 @@ struct test_walk {
     struct test_name *names;
     int expectations, failures, depth;
     int64_t steps;
-    bool stopped; /* an error was reported: the test ends */
-    bool jumps;   /* break, continue or return is on its way */
+    const char *reason; /* why it fails: the first one told; NULL: it does not */
+    bool stopped;       /* an error was reported: the test ends */
+    bool jumps;         /* break, continue or return is on its way */
     enum ast_statement_kind jump;
     struct test_value result;
     const char *refusal; /* of the last kernel call that its wrapper refused, in expect_error; else NULL */
     bool expects_refusal;
 };
 
+/* An expectation or call that does not hold. */
+struct diagnostic *test_fail(struct test_walk *t, struct location at, const char *text);
 struct test_value test_stop(struct test_walk *t, struct location at, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 struct test_value test_of(struct tensor *tensor, struct location at);

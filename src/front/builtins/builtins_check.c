@@ -63,7 +63,7 @@ struct value build_assert(struct elaborator *e, struct call *call, int detail)
         const char *whole = arena_printf(e->arena, "assert(%s)", front_source(e, said));
         if (condition->type->rank == 0)
             check_demand(e, condition,
-                         arena_printf(e->front->arena, "%s%s%s", check_text(e, whole), has_text ? ": " : "", text),
+                         arena_printf(e->front->arena, has_text ? "%s (%s)" : "%s", check_text(e, whole), text),
                          count ? store : NULL, call->at);
     }
     return (struct value){.kind = VALUE_VOID, .at = call->at};

@@ -77,8 +77,10 @@ static void read_head(struct reading *r, const char *to)
     }
     kernel->target = split_facts(arena, kernel->head.facts, &kernel->head.facts);
     if (is_target && !is_target(kernel->target)) {
+        const char *near = r->front->options->nearest_target(kernel->target);
         diag_report(r->front->diagnostics, DIAGNOSTIC_E0421, kernel->at,
-                    "there is no architecture `%s`; `tilecc --print-targets` lists them", kernel->target);
+                    "there is no architecture `%s`%s%s%s; `tilecc --print-targets` lists them", kernel->target,
+                    near ? "; did you mean `" : "", near ? near : "", near ? "`?" : "");
         r->good = false;
         return;
     }
@@ -128,6 +130,8 @@ static void read_line(struct reading *r, const char *end)
         read_head(r, to);
     else if (r->has_version)
         read_schedule(r, from, to);
+    else if (!is_text(from, to, "tuning 1") && to - from > 7 && memcmp(from, "tuning ", 7) == 0)
+        refuse(r, from, to, "this is another version of files of --tuning: this compiler reads `tuning 1`");
     else if (!is_text(from, to, "tuning 1"))
         refuse(r, from, to, "a file of --tuning begins with the line `tuning 1`");
     r->has_version = true;
