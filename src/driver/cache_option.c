@@ -31,19 +31,31 @@ static const char *find_folder(struct arena *arena)
     return home && *home == '/' ? arena_printf(arena, "%s/.cache/tilecc", home) : NULL;
 }
 
-/* "300M".  Anything else is as if nothing was said, for a cache never makes a compilation fail. */
-static int64_t read_limit(const char *text)
+/* "300M"; -1: it is no number of bytes. */
+static int64_t read_bytes(const char *text)
 {
     static const char units[] = "KMG";
     char *end;
-    long long number = text ? strtoll(text, &end, 10) : -1;
+    long long number = strtoll(text, &end, 10);
     if (number < 0 || end == text)
-        return usual_limit;
+        return -1;
     const char *unit = *end ? strchr(units, *end) : NULL;
     int shift = unit ? 10 * (int)(unit - units + 1) : 0;
     if (end[unit ? 1 : 0] || number > INT64_MAX >> shift)
-        return usual_limit;
+        return -1;
     return number << shift;
+}
+
+/* A cache never makes a compilation fail. */
+static int64_t choose_limit(const struct options *options)
+{
+    const char *text = secure_getenv("TILECC_CACHE_SIZE");
+    int64_t bytes = text && *text ? read_bytes(text) : usual_limit;
+    if (bytes >= 0)
+        return bytes;
+    if (!options->no_warnings && !options->json)
+        fprintf(stderr, "tilecc: warning: TILECC_CACHE_SIZE is no number of bytes such as 300M: the cache takes 1G\n");
+    return usual_limit;
 }
 
 /* Nothing else leaves a folder behind. */
@@ -57,5 +69,5 @@ struct cache *cache_choose(const struct options *options)
 {
     bool wanted = makes_code(options) && !options->no_cache && !plant_is_chosen();
     const char *folder = wanted ? find_folder(options->arena) : NULL;
-    return folder ? cache_open(options->arena, folder, read_limit(secure_getenv("TILECC_CACHE_SIZE"))) : NULL;
+    return folder ? cache_open(options->arena, folder, choose_limit(options)) : NULL;
 }

@@ -364,6 +364,13 @@ static bool begin_units(struct tune *tune, enum exit_code *code)
     int remaining = 0, all = 0;
     if (!list_spaces(tune, code))
         return false;
+    for (int i = 0; i < tune->units.count; i++)
+        all += tune->units.data[i].space.count - 1;
+    if (!all) {
+        driver_error(tune->options,
+                     "tune: the instances of these calls have no choice: `tune` lists no values for them");
+        return *code = EXIT_USAGE, false;
+    }
     *code = EXIT_FILE;
     if (!tune_log_resume(tune))
         return false;
@@ -371,12 +378,6 @@ static bool begin_units(struct tune *tune, enum exit_code *code)
     for (int i = 0; i < tune->units.count; i++) {
         search_begin(tune, &tune->units.data[i]);
         remaining += tune->units.data[i].remaining;
-        all += tune->units.data[i].space.count - 1;
-    }
-    if (!all) {
-        driver_error(tune->options,
-                     "tune: the instances of these calls have no choice: `tune` lists no values for them");
-        return *code = EXIT_USAGE, false;
     }
     if (tune->skipped)
         fprintf(stderr, "tilecc: the trace has calls of kernels that the source does not have, such as %s\n",

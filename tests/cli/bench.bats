@@ -61,7 +61,8 @@ END
     scaled '[' 100 >slow.json
     expect 0 tilecc bench -arch=cpu --seconds=0.1 k.tile 'k_axpy(2, [N])' N=1000,3000 --against=slow.json
     grep -q '\[1000\]).*: faster$' <<<"$output"
-    contains 'was not measured'
+    grep -q '\[3000\])  was not measured: it is not in slow.json$' <<<"$output" || { echo "$output"; return 1; }
+    grep -q '\[2000\])  is in slow.json and was not measured now$' <<<"$output"
     for bad in '' '{}' '[]' '{"device": "x", "calls": [{}]}' '{"device": "x", "calls": [{"call": "a", "samples_ns": [-1]}]}'; do
         printf '%s' "$bad" >bad.json
         expect 3 tilecc bench -arch=cpu k.tile 'k_axpy(2, [9])' --against=bad.json
@@ -123,7 +124,9 @@ END
         contains "arguments go by position, without their names, so not "
     done
     expect 2 tilecc bench -arch=cpu k.tile 'k_axpy(2, [N])'
-    contains "an extent is not a number from 0 to 1099511627776, but 'N', for 'x'"
+    contains "bench: an extent is not a number: N of 'k_axpy(2, [N])' has no value; give N=128, or several as N=128,256"
+    expect 2 tilecc bench -arch=cpu k.tile 'k_axpy(2, [1M])'
+    contains "an extent is not a number from 0 to 1099511627776, but '1M', for 'x'"
     expect 2 tilecc bench -arch=cpu k.tile 'k_axpy(2, [9], [8])'
     contains "bench: k_axpy: extent 0 of y is 8, but N is 9"
     for option in '-o x.o' -S --emit=ptx -fsyntax-only --interpret --passes=cse -MD --dryrun -fc++ --shared-header=../x.h; do

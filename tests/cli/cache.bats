@@ -242,7 +242,10 @@ END
     as_without two.tile
     TILECC_CACHE_SIZE=64K "$TILECC" -arch="$(arches)" two.tile -o cached.o
     [ "$(find kept -type f -printf '%b\n' | awk '{ n += $1 } END { print n + 0 }')" -le 128 ] # blocks of 512 bytes
-    TILECC_CACHE_SIZE=much "$TILECC" -arch="$(arches)" two.tile -o cached.o
+    TILECC_CACHE_SIZE=much "$TILECC" -arch="$(arches)" two.tile -o cached.o 2>said
+    [ "$(cat said)" = 'tilecc: warning: TILECC_CACHE_SIZE is no number of bytes such as 300M: the cache takes 1G' ]
+    TILECC_CACHE_SIZE=much "$TILECC" -w -arch="$(arches)" two.tile -o cached.o 2>said
+    [ ! -s said ]
     all_found two.tile -o cached.o
 }
 

@@ -361,6 +361,7 @@ END
     echo 'kernel f(x: inout f32[N]) grid(i: N) { x[i] += 1.0; }' >plain.tile
     expect 2 tilecc tune -arch=cpu plain.tile 'plain_f([9])'
     contains "have no choice"
+    [ ! -e plain.tuning.log ]
     echo '3 g_f([9])' >trace
     expect 2 tilecc tune -arch=cpu k.tile --trace=trace
     contains "the source has none of the kernels that the trace calls, such as g_f([9])"

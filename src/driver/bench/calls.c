@@ -122,6 +122,29 @@ static bool check_sweep(const struct bench *bench, const struct sweep *sweeps, i
     return used;
 }
 
+/* A name that is left between brackets. */
+static bool check_extents(const struct bench *bench, const char *call)
+{
+    int depth = 0;
+    for (const char *at = call; *at; at++) {
+        depth += *at == '[' ? 1 : *at == ']' ? -1 : 0;
+        if (depth <= 0 || !is_name_character(*at))
+            continue;
+        int length = 1;
+        while (is_name_character(at[length]))
+            length++;
+        if (!isdigit((unsigned char)*at)) {
+            driver_error(bench->options,
+                         "%s: an extent is not a number: %.*s of '%s' has no value; give %.*s=128, or several as "
+                         "%.*s=128,256",
+                         bench->command, length, at, call, length, at, length, at);
+            return false;
+        }
+        at += length - 1;
+    }
+    return true;
+}
+
 bool bench_expand(struct bench *bench, int count, const char *const *words)
 {
     struct sweep sweeps[BENCH_MOST_NAMES] = {0};
@@ -142,6 +165,9 @@ bool bench_expand(struct bench *bench, int count, const char *const *words)
             return false;
     for (int i = 0; bench->call_count && i < sweep_count; i++)
         if (!check_sweep(bench, sweeps, i, count, words))
+            return false;
+    for (int i = 0; i < bench->call_count; i++)
+        if (!check_extents(bench, bench->calls[i].text))
             return false;
     return true;
 }

@@ -76,12 +76,17 @@ static const struct bench_call *find_call(const struct bench *bench, const char 
 static const double least_change = 0.01;
 
 /* True: it is slower. */
-static bool put_change(struct buffer *out, const struct bench_call *now, const struct bench_call *then, int width)
+static bool put_change(struct buffer *out, const struct bench *bench, const struct bench_call *now,
+                       const struct bench_call *then, int width)
 {
     buffer_printf(out, "%-*s  ", width, now->text);
-    if (!then || then->failed || now->failed) {
-        buffer_puts(out, !then ? "was not measured\n" : then->failed ? "failed before\n" : "fails now\n");
-        return then && !then->failed;
+    if (!then) {
+        buffer_printf(out, "was not measured: it is not in %s\n", bench->options->bench_against);
+        return false;
+    }
+    if (then->failed || now->failed) {
+        buffer_puts(out, then->failed ? "failed before\n" : "fails now\n");
+        return !then->failed;
     }
     struct bench_ratio r = bench_compare(now, then);
     bool slower = r.low > 1 && r.ratio > 1 + least_change, faster = r.high < 1 && r.ratio < 1 - least_change;
@@ -98,6 +103,10 @@ bool bench_put_changes(struct buffer *out, const struct bench *bench, const stru
     if (strcmp(bench->device, before->device) != 0)
         buffer_printf(out, "before: %s, which is another device\n", before->device);
     for (int i = 0; i < bench->call_count; i++)
-        slower += put_change(out, &bench->calls[i], find_call(before, bench->calls[i].text), width);
+        slower += put_change(out, bench, &bench->calls[i], find_call(before, bench->calls[i].text), width);
+    for (int i = 0; i < before->call_count; i++)
+        if (!find_call(bench, before->calls[i].text))
+            buffer_printf(out, "%-*s  is in %s and was not measured now\n", width, before->calls[i].text,
+                          bench->options->bench_against);
     return slower == 0;
 }
