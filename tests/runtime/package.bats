@@ -305,6 +305,10 @@ project_of_readme() {
     make -s -C of_readme CC="${CC:-cc}"
     of_readme/app
     make -q -C of_readme
+    rm of_readme/saxpy.h
+    make -s -j2 -C of_readme CC="${CC:-cc}"
+    [ -e of_readme/saxpy.h ]
+    make -q -C of_readme
 }
 
 @test "the CMakeLists.txt of the README, and a project of C++ alone with a plug-in" {
