@@ -69,6 +69,11 @@ E0308~x[i] = f32(f16(x[i], round = ru));~x[i] = f32(f16(x[i], round = rtp));
 E0307~x[i +: 4] = load(x[i +: 4], i + iota(4) < N);~x[i +: 4] = load(x[i +: 4], mask = i + iota(4) < N);
 E0307~let o = 4*i + iota(4); x[o] = load(x[o], o < N - 3, 1.0);~let o = 4*i + iota(4); x[o] = load(x[o], mask = o < N - 3, 1.0);
 E0307~x[i] = load(p + i, n > 3);~x[i] = load(p + i, mask = n > 3);
+E0102~# all of them~// all of them
+E0102~x[i] = 1.0; # one~x[i] = 1.0; // one
+E0307~x[i] = sum(zeros((2, 4), dtype = float32));~x[i] = sum(f32[2, 4](0));
+E0310~var a = f32[4]; x[i] = sum(a);~var a = f32[4](0); x[i] = sum(a);
+E0201~x[i] = tl.exp(x[i]);~x[i] = exp(x[i]);
 E0121~if (n = 3) x[i] = 1.0;~if (n == 3) x[i] = 1.0;
 END
 }

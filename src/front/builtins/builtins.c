@@ -269,8 +269,18 @@ static bool allows(const char *options, const char *name)
     return false;
 }
 
-static void report_option(struct elaborator *e, const struct builtin *builtin, const struct ast_argument *a)
+/* iota(0, 256)   zeros((64, 64), dtype = float32): how tiles are made here. */
+static void note_making(struct elaborator *e, struct diagnostic *d, const struct call *call)
 {
+    if (call->builtin->build == build_zeros)
+        zeros_note(e, d, call->expression);
+    if (call->builtin->build == build_iota)
+        front_note(e, d, call->at, "n positions from 0 are `iota(n)`, n from a `a + iota(n)`");
+}
+
+static void report_option(struct elaborator *e, const struct call *call, const struct ast_argument *a)
+{
+    const struct builtin *builtin = call->builtin;
     struct buffer options = {0};
     for (const char *at = builtin->options; *at; at += strspn(at, " ")) {
         size_t size = strcspn(at, " ");
@@ -280,6 +290,7 @@ static void report_option(struct elaborator *e, const struct builtin *builtin, c
     struct diagnostic *d = front_report(e, DIAGNOSTIC_E0307, a->at,
                                         options.size ? "`%s` has no option `%s`; it has %s" : "`%s` has no option `%s`",
                                         builtin->name, a->name.text, options.data);
+    note_making(e, d, call);
     if (allows(builtin->options, "axis"))
         foreign_option(e, d, a->name.text, a->name.at);
     buffer_free(&options);
@@ -291,12 +302,13 @@ static bool read_argument(struct elaborator *e, struct call *call, const struct 
     if (a->name.text) {
         if (allows(builtin->options, a->name.text))
             return true;
-        report_option(e, builtin, a);
+        report_option(e, call, a);
         return false;
     }
     if (call->count == builtin->most) {
         struct diagnostic *d = front_report(e, DIAGNOSTIC_E0307, a->at, "`%s` takes %d argument%s", builtin->name,
                                             builtin->most, builtin->most == 1 ? "" : "s");
+        note_making(e, d, call);
         if (allows(builtin->options, "axis")) {
             struct location before = a->value->at;
             before.end_column = before.column;

@@ -85,6 +85,8 @@ struct value build_cast(struct elaborator *e, struct call *call, int detail);
 struct value build_bitcast(struct elaborator *e, struct call *call, int detail);
 struct value build_iota(struct elaborator *e, struct call *call, int detail);
 struct value build_zeros(struct elaborator *e, struct call *call, int detail);
+/* Proposes the tile of zeros that a call in the manner of Python means. */
+void zeros_note(struct elaborator *e, struct diagnostic *d, const struct ast_expression *call);
 struct value build_limit(struct elaborator *e, struct call *call, int highest);
 struct value build_join(struct elaborator *e, struct call *call, int interleaves);
 struct value build_split(struct elaborator *e, struct call *call, int detail);

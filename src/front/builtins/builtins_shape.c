@@ -318,12 +318,42 @@ struct value build_iota(struct elaborator *e, struct call *call, int detail)
     return result;
 }
 
+/* float32, tl.float32 or f32 as an element. */
+static const char *element_of_python(struct elaborator *e, const struct ast_expression *x)
+{
+    if (x->kind == EXPRESSION_NAME || x->kind == EXPRESSION_MEMBER)
+        return foreign_type(x->name);
+    return x->kind == EXPRESSION_SCALAR_TYPE ? front_source(e, x) : "f32";
+}
+
+void zeros_note(struct elaborator *e, struct diagnostic *d, const struct ast_expression *call)
+{
+    const struct ast_argument_list *list = &call->arguments;
+    const struct ast_expression *shape = list->count ? list->data[0]->value : NULL;
+    if (!d || !shape || (!shape->elements.count && shape->kind != EXPRESSION_INTEGER && shape->kind != EXPRESSION_NAME))
+        return;
+    struct buffer text = {0};
+    buffer_printf(&text, "%s[", list->count == 2 ? element_of_python(e, list->data[1]->value) : "f32");
+    for (int i = 0; i < shape->elements.count; i++)
+        buffer_printf(&text, "%s%s", i ? ", " : "", front_source(e, shape->elements.data[i]));
+    buffer_printf(&text, "%s](0)", shape->elements.count ? "" : front_source(e, shape));
+    front_note(e, d, call->at, "a tile of zeros is `%s`", text.data);
+    front_fixit(e, d, call->at, FIXIT_PROBABLE, arena_printf(e->arena, "%s", text.data));
+    buffer_free(&text);
+}
+
 struct value build_zeros(struct elaborator *e, struct call *call, int detail)
 {
     (void)detail;
     struct value target = call->argument[0];
-    if (target.kind != VALUE_TYPE)
-        return call_wrong(e, call, target, "a type, as in `zeros(f32[64])`");
+    if (target.kind != VALUE_TYPE) {
+        if (value_is_error(target))
+            return target;
+        struct diagnostic *d = front_report(e, DIAGNOSTIC_E0306, target.at, "`zeros` takes a type, not %s",
+                                            front_describe(e, target));
+        zeros_note(e, d, call->expression);
+        return value_error(call->at);
+    }
     return convert_construct(e, target.type, value_integer(0, call->at), call->at);
 }
 

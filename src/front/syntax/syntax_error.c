@@ -415,6 +415,22 @@ static bool is_c_statement(struct parser *parser)
     return false;
 }
 
+/* @triton.jit   import triton.language as tl */
+static bool is_line_of_triton(struct parser *parser, struct expected expected, const struct token *t)
+{
+    if (t[0].kind == '@' && expects_declaration(expected)) {
+        parser_report(parser, DIAGNOSTIC_E0127, t[0].at,
+                      "a kernel needs no decorator: `kernel f(x: in f32[N], y: out f32[N]) grid(i: N) { ... }`");
+        return true;
+    }
+    if (t[0].kind == TOKEN_NAME && t[1].kind == TOKEN_IMPORT) {
+        parser_report(parser, DIAGNOSTIC_E0127, t[0].at,
+                      "what the language brings needs no import; another file is `import \"file.tile\"`");
+        return true;
+    }
+    return false;
+}
+
 /* What begins a file of CUDA or Python. */
 static bool is_foreign_declaration(struct parser *parser, struct expected expected, const struct token *t)
 {
@@ -446,6 +462,15 @@ static bool is_const_in_front(struct parser *parser, const struct token *t)
     return true;
 }
 
+static bool ends_line_in_colon(const struct parser *parser, const struct token *token)
+{
+    const char *line = parser->source->text + token->at.offset;
+    size_t size = strcspn(line, "#\n");
+    while (size && isspace((unsigned char)line[size - 1]))
+        size--;
+    return size && line[size - 1] == ':';
+}
+
 /* f(x, y): parameters without types.   kernel f(...) -> f32.   if i > 3:   x ** 2 */
 static bool is_left_out(struct parser *parser, struct expected expected, const struct token *t)
 {
@@ -461,7 +486,10 @@ static bool is_left_out(struct parser *parser, struct expected expected, const s
         return true;
     }
     if ((t[1].kind == TOKEN_IF || t[1].kind == TOKEN_WHILE) && t[0].kind != '(' && expects(expected, "'('")) {
-        parser_report(parser, DIAGNOSTIC_E0101, t[0].at, "the condition stands in brackets: `%s (c) ...`",
+        bool is_python = ends_line_in_colon(parser, &t[0]);
+        parser_report(parser, DIAGNOSTIC_E0101, t[0].at,
+                      is_python ? "the condition stands in brackets, what depends on it in braces: `%s (c) { ... }`"
+                                : "the condition stands in brackets: `%s (c) ...`",
                       text_of(parser, &t[1]));
         return true;
     }
@@ -784,8 +812,9 @@ static bool is_habit(struct parser *parser, struct expected expected, const stru
                       text_of(parser, &t[0]), text_of(parser, &t[0]));
         return true;
     }
-    if (is_other_case(parser, t) || is_foreign_declaration(parser, expected, t) || is_left_out(parser, expected, t) ||
-        is_const_in_front(parser, t))
+    if (is_line_of_triton(parser, expected, t) || is_other_case(parser, t))
+        return true;
+    if (is_foreign_declaration(parser, expected, t) || is_left_out(parser, expected, t) || is_const_in_front(parser, t))
         return true;
     if (is_cast(parser, t) || is_c_declaration(parser, expected, t) || is_c_slice(parser, t))
         return true;

@@ -193,6 +193,11 @@ struct scope *scope_push(struct elaborator *e, bool is_function);
 /* Names from other languages: reports what stands for an unknown name (false: none), of which it is not certain where a
  * declared one is near; adds to a message on a member or an option. */
 bool foreign_name(struct elaborator *e, const char *name, struct location at, bool is_near_another);
+/* Whether `tl` of `tl.load` is a module of Python; what stands for a name of one (false: nothing is known of it), which
+ * may be the language's own. */
+bool foreign_is_module(const char *name);
+bool foreign_of_module(struct elaborator *e, const char *module, const char *name, struct location at, bool is_own);
+const char *foreign_type(const char *name); /* "f32" of float32, others as they are */
 void foreign_member(struct elaborator *e, struct diagnostic *d, const char *name, struct location at);
 void foreign_option(struct elaborator *e, struct diagnostic *d, const char *name, struct location at);
 void scope_pop(struct elaborator *e);

@@ -93,7 +93,7 @@ static const struct {
     {"max_contiguous", NULL, "the compiler finds it itself where offsets are made with `iota`", FIXIT_HINT},
     {"debug_barrier", NULL, "barriers belong to the compiler: tiles are values", FIXIT_HINT},
     {"syncthreads", NULL, "barriers belong to the compiler: tiles are values", FIXIT_HINT},
-    {"zeros_like", NULL, "write the type: `zeros(f32[64])`, or `x * 0.0`", FIXIT_HINT},
+    {"zeros_like", NULL, "write its type: `f32[64](0)`", FIXIT_HINT},
     {"expand_dims", NULL, "an extent of 1 is `x[:, None]` or `x[None, :]`", FIXIT_HINT},
     {"broadcast_to", "broadcast", NULL, FIXIT_PROBABLE},
     {"softmax", NULL, "write `let e = exp(x - max(x));` and `e / sum(e)`", FIXIT_HINT},
@@ -102,23 +102,60 @@ static const struct {
     {"full", NULL, "a tile of one value is `f32[64](value)`", FIXIT_HINT},
 };
 
+/* The row of a name; -1: none. */
+static int foreign_row(const char *name)
+{
+    for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
+        if (strcmp(foreign[i].name, name) == 0)
+            return (int)i;
+    return -1;
+}
+
+/* `shown`: the name as it is written, with a module in front or without. */
+static void report_row(struct elaborator *e, int row, const char *shown, struct location at, bool is_certain)
+{
+    if (foreign[row].sentence) {
+        front_report(e, DIAGNOSTIC_E0201, at, "`%s` is not known; %s", shown, foreign[row].sentence);
+        return;
+    }
+    struct diagnostic *d = front_report(e, DIAGNOSTIC_E0201, at, "`%s` is not known; here it is `%s`", shown,
+                                        foreign[row].instead);
+    front_fixit(e, d, at, is_certain ? foreign[row].grade : FIXIT_PROBABLE, foreign[row].instead);
+}
+
 bool foreign_name(struct elaborator *e, const char *name, struct location at, bool is_near_another)
 {
-    for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++) {
-        if (strcmp(foreign[i].name, name) != 0)
-            continue;
-        if (foreign[i].sentence) {
-            front_report(e, DIAGNOSTIC_E0201, at, "`%s` is not known; %s", name, foreign[i].sentence);
+    int row = foreign_row(name);
+    if (row >= 0)
+        report_row(e, row, name, at, !is_near_another);
+    return row >= 0;
+}
+
+bool foreign_is_module(const char *name)
+{
+    static const char *const modules[] = {"tl", "triton", "torch", "np", "math"};
+    for (size_t i = 0; i < sizeof modules / sizeof *modules; i++)
+        if (strcmp(name, modules[i]) == 0)
             return true;
-        }
-        struct diagnostic *d = front_report(e, DIAGNOSTIC_E0201, at, "`%s` is not known; here it is `%s`", name,
-                                            foreign[i].instead);
-        bool certain = foreign[i].grade == FIXIT_CERTAIN && !is_near_another;
-        front_fixit(e, d, at, certain || foreign[i].grade == FIXIT_HINT ? foreign[i].grade : FIXIT_PROBABLE,
-                    foreign[i].instead);
-        return true;
-    }
     return false;
+}
+
+bool foreign_of_module(struct elaborator *e, const char *module, const char *name, struct location at, bool is_own)
+{
+    int row = is_own ? -1 : foreign_row(name);
+    const char *shown = arena_printf(e->arena, "%s.%s", module, name);
+    if (row >= 0)
+        report_row(e, row, shown, at, false);
+    if (is_own)
+        front_fixit(e, front_report(e, DIAGNOSTIC_E0201, at, "`%s` is not known; here it is `%s`", shown, name), at,
+                    FIXIT_PROBABLE, name);
+    return is_own || row >= 0;
+}
+
+const char *foreign_type(const char *name)
+{
+    int row = foreign_row(name);
+    return row >= 0 && foreign[row].instead ? foreign[row].instead : name;
 }
 
 /* What others call the members of a view. */

@@ -311,8 +311,25 @@ static void note_behind_module(struct elaborator *e, struct diagnostic *d, const
     }
 }
 
+/* tl.load, where nothing here is called `tl`: what stands for it. */
+static bool is_of_foreign_module(struct elaborator *e, const struct ast_expression *member)
+{
+    const struct ast_expression *base = member->base;
+    struct global *other = NULL;
+    if (base->kind != EXPRESSION_NAME || !foreign_is_module(base->name) || scope_find(e, base->name) ||
+        declare_find(e->front, e->file, base->name, &other))
+        return false;
+    for (int i = 0; e->file && i < e->file->modules.count; i++)
+        if (e->file->modules.data[i].name == base->name)
+            return false;
+    bool is_own = e->front->builtins->find(member->name) || declare_find(e->front, e->file, member->name, &other);
+    return foreign_of_module(e, base->name, member->name, member->at, is_own);
+}
+
 static struct value elaborate_member(struct elaborator *e, const struct ast_expression *expression)
 {
+    if (is_of_foreign_module(e, expression))
+        return value_error(expression->at);
     struct value base = elaborate(e, expression->base);
     const char *name = expression->name;
     if (value_is_error(base))

@@ -10,7 +10,12 @@ static struct value settle(struct elaborator *e, struct value v)
     if (v.kind == VALUE_VIEW)
         return v;
     if (v.kind == VALUE_TYPE || v.kind == VALUE_STRING) {
-        front_report(e, DIAGNOSTIC_E0310, v.at, "a name stands for a value, and this is %s", front_describe(e, v));
+        struct diagnostic *d = front_report(e, DIAGNOSTIC_E0310, v.at, "a name stands for a value, and this is %s",
+                                            front_describe(e, v));
+        struct location behind = v.at;
+        behind.column = behind.end_column;
+        if (v.kind == VALUE_TYPE && v.type->kind == TYPE_PLAIN)
+            front_fixit(e, d, behind, FIXIT_PROBABLE, "(0)");
         return value_error(v.at);
     }
     v = value_read(e, v);
