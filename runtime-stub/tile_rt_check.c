@@ -263,7 +263,9 @@ static int check_strides(const struct tile_rt_call *call, unsigned index, const 
                 return fail_view(call, index, d, "the view is larger than memory; the extent", extent[d]);
         }
     } else if (!(parameter->flags & TILE_RT_STRIDED) && extent[rank - 1] > 1 && stride[rank - 1] != 1) {
-        return fail_view(call, index, rank - 1, "the last stride must be 1; the stride", stride[rank - 1]);
+        return fail_view(call, index, rank - 1,
+                         "the last stride must be 1 where a view is not declared `strided`; the stride",
+                         stride[rank - 1]);
     }
     return TILE_OK;
 }

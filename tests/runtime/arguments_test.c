@@ -77,7 +77,8 @@ static void extents_differ(void)
 }
 static void strides(void)
 {
-    EXPECT_STATUS(scale(view1(a_data, 4, 2), view1(b_data, 4, 1)), TILE_ERR_ARG, "last stride must be 1");
+    EXPECT_STATUS(scale(view1(a_data, 4, 2), view1(b_data, 4, 1)), TILE_ERR_ARG,
+                  "last stride must be 1 where a view is not declared `strided`; the stride");
     EXPECT_STATUS(scale(view1(a_data, 4, -1), view1(b_data, 4, 1)), TILE_ERR_ARG, "must not be negative");
     EXPECT_STATUS(scale(view1(a_data, 4, 0), view1(b_data, 4, 1)), TILE_ERR_ARG, "last stride must be 1");
     EXPECT_STATUS(scale(view1(a_data, 1, 9), view1(b_data, 1, 0)), TILE_OK, ""); /* one element: no stride is used */
