@@ -14,7 +14,7 @@ tune() { expect 0 tilecc tune -arch=cpu --seconds=0.01 "$@"; }
     mkdir folders
     export TMPDIR=$PWD/folders # alone: others may tune at the same time
     tune k.tile 'k_axpy(2, [N])' N=20000,40000
-    contains '2 calls of 1 instance, 1 schedules beside the defaults, 1 of them new'
+    contains '2 calls of 1 instance, 1 schedule beside the defaults, 1 of them new'
     grep -q '^k_axpy(2, \[40000\]) .* [1-9][0-9.]*x .*\[B=4096\]$' <<<"$output" || { echo "$output"; return 1; }
     grep -q '^with --tuning=k.tuning, measured again: [1-9][0-9.]*x of the default in the mean of 2 calls$' <<<"$output"
     # what the file makes is what was chosen
