@@ -580,13 +580,13 @@ class _Instance:
 
 class _Kernel:
     def __init__(self, library, name, parameters, instances):
-        self.library, self.name, self.parameters = library, name, parameters
+        self.loaded, self.name, self.parameters = library, name, parameters
         self.instances = [_Instance(library, *instance, parameters) for instance in instances]
         self.chosen = {}
 
     def one(self, number):
         """The kernel of one instance alone."""
-        alone = _Kernel(self.library, self.instances[number].symbol, self.parameters, [])
+        alone = _Kernel(self.loaded, self.instances[number].symbol, self.parameters, [])
         alone.instances = [self.instances[number]]
         return alone
 
@@ -654,7 +654,7 @@ class _Kernel:
                 return status
             status = 1
         if status:
-            _raise(self.library, status)
+            _raise(self.loaded, status)
 
     def explain(self, error, arguments):
         """ctypes counts arguments from 1, and the stream is the first."""
@@ -681,9 +681,9 @@ class _Kernel:
     def each(self, suffix):
         """A function of each instance that takes nothing."""
         for instance in self.instances:
-            status = getattr(self.library, instance.symbol + suffix)()
+            status = getattr(self.loaded, instance.symbol + suffix)()
             if status:
-                _raise(self.library, status)
+                _raise(self.loaded, status)
 
     def query(self, stream, values):
         raw = _RawInfo()
