@@ -76,14 +76,6 @@ static void add_box(struct boxes *boxes, const struct box *box)
         vector_push(boxes->trial->lint->arena, &boxes->of, *box);
 }
 
-static int64_t element_count(const struct ir_type *type)
-{
-    int64_t count = 1;
-    for (int d = 0; d < type->rank; d++)
-        count *= type->extent[d];
-    return count;
-}
-
 /* The same part of the view that this is a part of; of an argument what lies inside.  False: nothing does. */
 static bool widen_box(struct boxes *boxes, const struct ir_value *view, struct box *box)
 {
@@ -142,10 +134,10 @@ static void add_place(struct boxes *boxes, const struct ir_operation *op)
     int64_t count = 1;
     ir_access_of(op, &access);
     if (!access.rank)
-        count = element_count(access.view->type);
+        count = ir_type_elements(access.view->type);
     for (int d = 0; d < access.rank; d++) {
         if (access.place[d] == IR_GATHER)
-            count = element_count(access.index[d]->type);
+            count = ir_type_elements(access.index[d]->type);
         boxes->broken = boxes->broken || (access.mask && access.place[d] > 0);
     }
     for (int64_t e = 0; e < count && !boxes->broken; e++)

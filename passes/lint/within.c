@@ -24,14 +24,6 @@ struct scatter {
     int64_t row; /* elements of the value from one of the indexes to the next */
 };
 
-static int64_t count_of(const struct ir_type *type)
-{
-    int64_t count = 1;
-    for (int d = 0; d < type->rank; d++)
-        count = count <= MOST_ELEMENTS ? count * type->extent[d] : count;
-    return count;
-}
-
 /* False: the store has no index tile, or too large a one. */
 static bool take_scatter(const struct ir_operation *op, struct scatter *scatter)
 {
@@ -49,7 +41,7 @@ static bool take_scatter(const struct ir_operation *op, struct scatter *scatter)
     if (!scatter->rank || scatter->by[0]->type->rank == 0)
         return false;
     scatter->tile = scatter->by[0]->type;
-    return count_of(scatter->tile) <= MOST_ELEMENTS;
+    return ir_type_elements(scatter->tile) <= MOST_ELEMENTS;
 }
 
 static void take_extents(const struct trial *trial, struct scatter *scatter)
@@ -80,7 +72,9 @@ static bool loads_alike(struct trial *trial, const struct ir_operation *op, int6
     if (!ir_access_of(op, &access))
         return true;
     for (int d = access.rank - 1, first = gathered(&access); d >= 0; d--) {
-        int64_t count = access.place[d] > 0 ? access.place[d] : d == first ? count_of(access.index[d]->type) : 1;
+        int64_t count = access.place[d] > 0 ? access.place[d]
+                        : d == first        ? ir_type_elements(access.index[d]->type)
+                                            : 1;
         if (access.place[d] > 0 && a % count != b % count)
             return false;
         for (int i = first; d == first && i < access.rank; i++)
@@ -163,7 +157,7 @@ struct pair {
 /* Two elements that meet with different values.  Elements are kept by their places, in a table of twice their number. */
 static bool find_pair(struct trial *trial, const struct scatter *scatter, bool updates, struct pair *pair)
 {
-    int64_t count = count_of(scatter->tile), slots = 2 * count;
+    int64_t count = ir_type_elements(scatter->tile), slots = 2 * count;
     int64_t *owner = ARENA_ARRAY(trial->lint->arena, int64_t, slots); /* element + 1 */
     int64_t *places = ARENA_ARRAY(trial->lint->arena, int64_t, count *IR_MAX_RANK);
     for (int64_t e = 0; e < count; e++) {

@@ -21,14 +21,6 @@ struct sum {
     int64_t low, high;
 };
 
-static int64_t elements_of(const struct ir_type *type)
-{
-    int64_t count = 1;
-    for (int d = 0; d < type->rank; d++)
-        count *= type->extent[d];
-    return count;
-}
-
 static bool add_number(struct sum *sum, int64_t number, int sign)
 {
     enum { MOST = 1 << 24 };
@@ -100,7 +92,7 @@ static bool is_wide(const struct peel *peel, const struct ir_value *condition, i
         const struct ir_operation *user = use->user;
         if (user->block != peel->loop->regions[0] || depth == 0)
             continue;
-        if (user->opcode == OP_SELECT && use->index == 0 && elements_of(user->results[0]->type) >= LEAST_MASK)
+        if (user->opcode == OP_SELECT && use->index == 0 && ir_type_elements(user->results[0]->type) >= LEAST_MASK)
             return true;
         bool passes_on = user->opcode == OP_AND || user->opcode == OP_OR || user->opcode == OP_BROADCAST ||
                          user->opcode == OP_RESHAPE || user->opcode == OP_PERMUTE;
@@ -148,7 +140,7 @@ static struct ir_value *bound_of_load(const struct peel *peel, struct ir_builder
     struct ir_access access;
     uint64_t bits;
     int64_t offset;
-    if (op->opcode != OP_LOAD || !ir_access_of(op, &access) || elements_of(op->results[0]->type) < LEAST_LOAD ||
+    if (op->opcode != OP_LOAD || !ir_access_of(op, &access) || ir_type_elements(op->results[0]->type) < LEAST_LOAD ||
         (ir_constant_of(access.other, &bits) && bits == 0) || ir_is_inside(access.view, peel->loop) ||
         peel->variable->type->element != IR_INDEX || inside_may_be_absent(access.view))
         return NULL;
