@@ -97,27 +97,6 @@ static bool select_number(struct trial *trial, const struct ir_operation *op, in
            trial_number(trial, op->operands[condition ? 1 : 2], element, number);
 }
 
-static bool is_arithmetic(enum ir_opcode opcode)
-{
-    switch (opcode) {
-    case OP_ADD:
-    case OP_SUB:
-    case OP_MUL:
-    case OP_DIV:
-    case OP_REM:
-    case OP_MIN:
-    case OP_MAX:
-    case OP_AND:
-    case OP_OR:
-    case OP_XOR:
-    case OP_SHL:
-    case OP_SHR:
-    case OP_NEG:
-    case OP_ABS: return true;
-    default: return false;
-    }
-}
-
 /* Sums, quotients, comparisons and the like of integers that wrap nowhere. */
 static bool compute(struct trial *trial, const struct ir_operation *op, int64_t element, int64_t *number)
 {
@@ -137,7 +116,7 @@ static bool compute(struct trial *trial, const struct ir_operation *op, int64_t 
         *number = !given[0];
     else if (op->opcode == OP_POINTER_ADD)
         return !__builtin_add_overflow(given[0], given[1], number);
-    else if (is_arithmetic(op->opcode) && !ir_is_float(kind) &&
+    else if (arithmetic_knows(op->opcode) && !ir_is_float(kind) &&
              arithmetic_exact(op->opcode, given[0], given[1], &result) && arithmetic_fits(result, kind))
         *number = (int64_t)result;
     else

@@ -21,6 +21,28 @@ static bool shift_left(wide_integer a, wide_integer distance, wide_integer *resu
     return a == 0 || (!out && *result >> (int)distance == a);
 }
 
+bool arithmetic_knows(enum ir_opcode opcode)
+{
+    switch (opcode) {
+    case OP_ADD:
+    case OP_SUB:
+    case OP_MUL:
+    case OP_DIV:
+    case OP_REM:
+    case OP_MIN:
+    case OP_MAX:
+    case OP_AND:
+    case OP_OR:
+    case OP_XOR:
+    case OP_SHL:
+    case OP_SHR:
+    case OP_NEG:
+    case OP_ABS:
+    case OP_NOT: return true;
+    default: return false;
+    }
+}
+
 bool arithmetic_exact(enum ir_opcode opcode, wide_integer a, wide_integer b, wide_integer *result)
 {
     switch (opcode) {
@@ -65,26 +87,14 @@ static wide_integer shift_distance(enum ir_element e, uint64_t bits)
 
 bool arithmetic_integer(enum ir_opcode opcode, enum ir_element e, uint64_t a, uint64_t b, uint64_t *bits)
 {
-    wide_integer right = widen(e, b), result;
-    switch (opcode) {
-    case OP_MULHI: *bits = ir_int_to_bits(e, (int64_t)multiply_high(e, a, b)); return true;
-    case OP_SHL:
-    case OP_SHR: right = shift_distance(e, b); break;
-    case OP_ADD:
-    case OP_SUB:
-    case OP_MUL:
-    case OP_DIV:
-    case OP_REM:
-    case OP_MIN:
-    case OP_MAX:
-    case OP_AND:
-    case OP_OR:
-    case OP_XOR:
-    case OP_NEG:
-    case OP_ABS:
-    case OP_NOT: break;
-    default: return false;
+    bool shifts = opcode == OP_SHL || opcode == OP_SHR;
+    wide_integer right = shifts ? shift_distance(e, b) : widen(e, b), result;
+    if (opcode == OP_MULHI) {
+        *bits = ir_int_to_bits(e, (int64_t)multiply_high(e, a, b));
+        return true;
     }
+    if (!arithmetic_knows(opcode))
+        return false;
     arithmetic_exact(opcode, widen(e, a), right, &result); /* what does not fit wraps */
     if (e == IR_BOOL)
         result &= 1;

@@ -12,6 +12,7 @@ __extension__ typedef __int128 wide_integer; /* holds any i64 and u64, and produ
  * which take a alone.  x/0 is 0 and x%0 is x; a shift by less than 0 is one by more than there are bits.  False: 128
  * bits do not hold it; *result has the lowest of its bits. */
 bool arithmetic_exact(enum ir_opcode opcode, wide_integer a, wide_integer b, wide_integer *result);
+bool arithmetic_knows(enum ir_opcode opcode); /* whether it is one of these */
 /* The result of the same, and of mulhi, in an element's width, where integers wrap.  Integers or bools; all bits are in
  * canonical form (ir_int_to_bits).  False: the operation is none of these. */
 bool arithmetic_integer(enum ir_opcode opcode, enum ir_element element, uint64_t a, uint64_t b, uint64_t *bits);
