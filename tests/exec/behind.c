@@ -13,14 +13,47 @@ static double close_to(enum exec_type type, double sum, double value)
     return eps(type) * (4 * fabs(sum) + fabs(value) + 16) + 1e-4;
 }
 
+struct rows {
+    struct exec_tensor *x, *y, *w, *r;
+};
+
+static struct rows make_rows(struct exec_case *c, enum exec_type type)
+{
+    const int64_t *shape = c->extent;
+    struct rows rows;
+    rows.x = exec_input(c, type, 2, shape);
+    rows.y = exec_input(c, type, 2, shape);
+    rows.w = exec_input(c, type, 1, shape + 1);
+    rows.r = exec_output(c, type, 2, shape);
+    return rows;
+}
+
+/* Calls the kernel's instance of a type with the rows; behind them stand its other arguments. */
+#define CALL_OF(type, kernel, c, rows, ...)                                                     \
+    do {                                                                                        \
+        struct tile_##type##_2 vx, vy, vr;                                                      \
+        struct tile_##type##_1 vw;                                                              \
+        EXEC_BIND(vx, (rows)->x);                                                               \
+        EXEC_BIND(vy, (rows)->y);                                                               \
+        EXEC_BIND(vw, (rows)->w);                                                               \
+        EXEC_BIND(vr, (rows)->r);                                                               \
+        exec_called(c, behind_##kernel##_##type((c)->stream, &vx, &vy, &vw, &vr, __VA_ARGS__)); \
+    } while (0)
+#define CALL(kernel, c, rows, ...)                       \
+    do {                                                 \
+        if ((rows)->x->type == EXEC_F32)                 \
+            CALL_OF(f32, kernel, c, rows, __VA_ARGS__);  \
+        else                                             \
+            CALL_OF(bf16, kernel, c, rows, __VA_ARGS__); \
+    } while (0)
+
 /* Of a row: the means of x*w*y and of w*y. */
-static void means_of_row(const struct exec_tensor *x, const struct exec_tensor *y, const struct exec_tensor *w,
-                         int64_t row, int64_t n, double *s, double *e)
+static void means_of_row(const struct rows *rows, int64_t row, int64_t n, double *s, double *e)
 {
     *s = *e = 0;
     for (int64_t k = 0; k < n; k++) {
-        double wd = exec_before(w, k) * exec_before(y, row * n + k);
-        *s += exec_before(x, row * n + k) * wd;
+        double wd = exec_before(rows->w, k) * exec_before(rows->y, row * n + k);
+        *s += exec_before(rows->x, row * n + k) * wd;
         *e += wd;
     }
     *s /= (double)n;
@@ -30,35 +63,18 @@ static void means_of_row(const struct exec_tensor *x, const struct exec_tensor *
 static void run_norm(struct exec_case *c, enum exec_type type, int is_first)
 {
     int64_t m = c->extent[0], n = c->extent[1], shape[2] = {m, n};
-    struct exec_tensor *x = exec_input(c, type, 2, shape), *y = exec_input(c, type, 2, shape),
-                       *w = exec_input(c, type, 1, &n), *r = exec_output(c, type, 2, shape),
-                       *p = exec_inout(c, EXEC_F32, 2, shape), *q = exec_inout(c, EXEC_F32, 2, shape);
+    struct rows rows = make_rows(c, type);
+    struct exec_tensor *p = exec_inout(c, EXEC_F32, 2, shape), *q = exec_inout(c, EXEC_F32, 2, shape);
     struct tile_f32_2 vp, vq;
     EXEC_BIND(vp, p);
     EXEC_BIND(vq, q);
-    if (type == EXEC_F32) {
-        struct tile_f32_2 vx, vy, vr;
-        struct tile_f32_1 vw;
-        EXEC_BIND(vx, x);
-        EXEC_BIND(vy, y);
-        EXEC_BIND(vw, w);
-        EXEC_BIND(vr, r);
-        exec_called(c, behind_norm_back_f32(c->stream, &vx, &vy, &vw, &vr, &vp, &vq, is_first));
-    } else {
-        struct tile_bf16_2 vx, vy, vr;
-        struct tile_bf16_1 vw;
-        EXEC_BIND(vx, x);
-        EXEC_BIND(vy, y);
-        EXEC_BIND(vw, w);
-        EXEC_BIND(vr, r);
-        exec_called(c, behind_norm_back_bf16(c->stream, &vx, &vy, &vw, &vr, &vp, &vq, is_first));
-    }
+    CALL(norm_back, c, &rows, &vp, &vq, is_first);
     for (int64_t i = 0; i < m; i++) {
         double s, e;
-        means_of_row(x, y, w, i, n, &s, &e);
+        means_of_row(&rows, i, n, &s, &e);
         for (int64_t k = 0, at = i * n; k < n; k++, at++) {
-            double v = exec_before(x, at), d = exec_before(y, at), wd = exec_before(w, k) * d;
-            exec_expect(c, r, at, wd - (v * s + e), close_to(type, v * s + e, wd));
+            double v = exec_before(rows.x, at), d = exec_before(rows.y, at), wd = exec_before(rows.w, k) * d;
+            exec_expect(c, rows.r, at, wd - (v * s + e), close_to(type, v * s + e, wd));
             exec_expect(c, p, at, d * v + (is_first ? 0 : exec_before(p, at)), 1e-5);
             exec_expect(c, q, at, d + (is_first ? 0 : exec_before(q, at)), 1e-5);
         }
@@ -67,39 +83,22 @@ static void run_norm(struct exec_case *c, enum exec_type type, int is_first)
 
 static void run_added(struct exec_case *c, enum exec_type type)
 {
-    int64_t m = c->extent[0], n = c->extent[1], shape[2] = {m, n};
-    struct exec_tensor *x = exec_input(c, type, 2, shape), *y = exec_input(c, type, 2, shape),
-                       *w = exec_input(c, type, 1, &n), *r = exec_output(c, type, 2, shape),
-                       *p = exec_inout(c, EXEC_F32, 1, &n), *q = exec_inout(c, EXEC_F32, 1, &n);
+    int64_t m = c->extent[0], n = c->extent[1];
+    struct rows rows = make_rows(c, type);
+    struct exec_tensor *p = exec_inout(c, EXEC_F32, 1, &n), *q = exec_inout(c, EXEC_F32, 1, &n);
     double *added = calloc((size_t)n, sizeof *added), *most = calloc((size_t)n, sizeof *most);
     struct tile_f32_1 vp, vq;
     EXEC_BIND(vp, p);
     EXEC_BIND(vq, q);
-    if (type == EXEC_F32) {
-        struct tile_f32_2 vx, vy, vr;
-        struct tile_f32_1 vw;
-        EXEC_BIND(vx, x);
-        EXEC_BIND(vy, y);
-        EXEC_BIND(vw, w);
-        EXEC_BIND(vr, r);
-        exec_called(c, behind_norm_added_f32(c->stream, &vx, &vy, &vw, &vr, &vp, &vq));
-    } else {
-        struct tile_bf16_2 vx, vy, vr;
-        struct tile_bf16_1 vw;
-        EXEC_BIND(vx, x);
-        EXEC_BIND(vy, y);
-        EXEC_BIND(vw, w);
-        EXEC_BIND(vr, r);
-        exec_called(c, behind_norm_added_bf16(c->stream, &vx, &vy, &vw, &vr, &vp, &vq));
-    }
+    CALL(norm_added, c, &rows, &vp, &vq);
     for (int64_t k = 0; k < n; k++)
         most[k] = exec_before(q, k);
     for (int64_t i = 0; i < m; i++) {
         double s, e;
-        means_of_row(x, y, w, i, n, &s, &e);
+        means_of_row(&rows, i, n, &s, &e);
         for (int64_t k = 0, at = i * n; k < n; k++, at++) {
-            double v = exec_before(x, at), d = exec_before(y, at), wd = exec_before(w, k) * d;
-            exec_expect(c, r, at, wd - (v * s + e), close_to(type, v * s + e, wd));
+            double v = exec_before(rows.x, at), d = exec_before(rows.y, at), wd = exec_before(rows.w, k) * d;
+            exec_expect(c, rows.r, at, wd - (v * s + e), close_to(type, v * s + e, wd));
             added[k] += d * v;
             most[k] = v > 0 ? fmax(most[k], d + e) : most[k];
         }
@@ -114,53 +113,31 @@ static void run_added(struct exec_case *c, enum exec_type type)
 
 enum { GROUPS = 2 };
 
-static void call_locked(struct exec_case *c, struct exec_tensor *const *rows, struct exec_tensor *const *sums)
-{
-    struct tile_f32_2 vp, vq;
-    struct tile_i32_1 vlock, vcount;
-    EXEC_BIND(vp, sums[0]);
-    EXEC_BIND(vq, sums[1]);
-    EXEC_BIND(vlock, sums[2]);
-    EXEC_BIND(vcount, sums[3]);
-    if (rows[0]->type == EXEC_F32) {
-        struct tile_f32_2 vx, vy, vr;
-        struct tile_f32_1 vw;
-        EXEC_BIND(vx, rows[0]);
-        EXEC_BIND(vy, rows[1]);
-        EXEC_BIND(vw, rows[2]);
-        EXEC_BIND(vr, rows[3]);
-        exec_called(c, behind_norm_locked_f32(c->stream, &vx, &vy, &vw, &vr, &vp, &vq, &vlock, &vcount));
-    } else {
-        struct tile_bf16_2 vx, vy, vr;
-        struct tile_bf16_1 vw;
-        EXEC_BIND(vx, rows[0]);
-        EXEC_BIND(vy, rows[1]);
-        EXEC_BIND(vw, rows[2]);
-        EXEC_BIND(vr, rows[3]);
-        exec_called(c, behind_norm_locked_bf16(c->stream, &vx, &vy, &vw, &vr, &vp, &vq, &vlock, &vcount));
-    }
-}
-
 /* What is in p and q before is nobody's: the first row of a group stores its own. */
 static void run_locked(struct exec_case *c, enum exec_type type)
 {
-    int64_t m = c->extent[0], n = c->extent[1], shape[2] = {m, n}, groups[2] = {GROUPS, n};
-    struct exec_tensor *x = exec_input(c, type, 2, shape), *y = exec_input(c, type, 2, shape),
-                       *w = exec_input(c, type, 1, &n), *r = exec_output(c, type, 2, shape),
-                       *p = exec_inout(c, EXEC_F32, 2, groups), *q = exec_inout(c, EXEC_F32, 2, groups),
+    int64_t m = c->extent[0], n = c->extent[1], groups[2] = {GROUPS, n};
+    struct rows rows = make_rows(c, type);
+    struct exec_tensor *p = exec_inout(c, EXEC_F32, 2, groups), *q = exec_inout(c, EXEC_F32, 2, groups),
                        *lock = exec_inout(c, EXEC_I32, 1, groups), *count = exec_inout(c, EXEC_I32, 1, groups);
     double *sums = calloc((size_t)(2 * GROUPS * n), sizeof *sums);
+    struct tile_f32_2 vp, vq;
+    struct tile_i32_1 vlock, vcount;
     for (int g = 0; g < GROUPS; g++) {
         exec_set_int(lock, g, 0);
         exec_set_int(count, g, 0);
     }
-    call_locked(c, (struct exec_tensor *[]){x, y, w, r}, (struct exec_tensor *[]){p, q, lock, count});
+    EXEC_BIND(vp, p);
+    EXEC_BIND(vq, q);
+    EXEC_BIND(vlock, lock);
+    EXEC_BIND(vcount, count);
+    CALL(norm_locked, c, &rows, &vp, &vq, &vlock, &vcount);
     for (int64_t i = 0; i < m; i++) {
         double s, e, *sum = sums + 2 * (i % GROUPS) * n;
-        means_of_row(x, y, w, i, n, &s, &e);
+        means_of_row(&rows, i, n, &s, &e);
         for (int64_t k = 0, at = i * n; k < n; k++, at++) {
-            double v = exec_before(x, at), d = exec_before(y, at), wd = exec_before(w, k) * d;
-            exec_expect(c, r, at, wd - (v * s + e), close_to(type, v * s + e, wd));
+            double v = exec_before(rows.x, at), d = exec_before(rows.y, at), wd = exec_before(rows.w, k) * d;
+            exec_expect(c, rows.r, at, wd - (v * s + e), close_to(type, v * s + e, wd));
             sum[k] += d * v;
             sum[n + k] += d;
         }
