@@ -124,6 +124,12 @@ log() {
           } }'
 }
 merge() { expect 0 tilecc tune --merge f.log -o f.tuning "$@"; }
+# chosen 'a schedule, its condition, and what is said of it, as grep takes them' <log
+chosen() {
+    log >f.log
+    merge
+    grep -q "^    $1$" f.tuning || { cat f.tuning; return 1; }
+}
 
 @test "nothing is chosen by less than the noise" {
     log >f.log <<'END'
@@ -133,9 +139,7 @@ END
     merge
     run grep -v '^#' f.tuning
     [ "$output" = "$(printf 'tuning 1\n')" ] || { cat f.tuning; return 1; }
-    log >f.log <<<'64 64 A=1:1 A=5:0.95'
-    merge
-    grep -qx '    \[A=5\] when M == 64 and K == 64  *# 1.05x of the default over 1 shape' f.tuning || { cat f.tuning; return 1; }
+    chosen '\[A=5\] when M == 64 and K == 64  *# 1.05x of the default over 1 shape' <<<'64 64 A=1:1 A=5:0.95'
 }
 
 @test "a call that was not measured beside a schedule has no time" {
@@ -164,7 +168,7 @@ END
     merge --schedules=2
     [ "$(grep -c '^    \[' f.tuning)" = 1 ] || { cat f.tuning; return 1; }
     # products, and two thresholds at once
-    log >f.log <<'END'
+    chosen '\[A=1\] when M\*K <= [0-9]* and M >= 64 and .*' <<'END'
 64 64 A=1:0.5
 64 1024 A=1:1.5
 64 16384 A=1:1.5
@@ -175,10 +179,7 @@ END
 16384 1024 A=1:1.5
 16384 16384 A=1:1.5
 END
-    merge
-    grep -q '^    \[A=1\] when M\*K <= [0-9]* and M >= 64 and ' f.tuning || { cat f.tuning; return 1; }
-    sed -i 's/16384 16384 A=1:1.5/16384 16384 A=1:0.5/' f.log
-    log >f.log <<'END'
+    chosen '\[A=1\] when M >= 64 and M <= 256 and K >= 4096 and K <= 16384 .*' <<'END'
 64 64 A=1:1.5
 64 16384 A=1:0.5
 1024 1024 A=1:1.5
@@ -186,15 +187,11 @@ END
 16384 16384 A=1:1.5
 1024 16384 A=1:1.5
 END
-    merge
-    grep -q '^    \[A=1\] when M >= 64 and M <= 256 and K >= 4096 and K <= 16384 ' f.tuning || { cat f.tuning; return 1; }
     # best everywhere
-    log >f.log <<'END'
+    chosen '\[A=1\] when M >= 64 and M <= 128 and K == 64  *# 1.83x of the default over 2 shapes' <<'END'
 64 64 A=1:0.5
 128 64 A=1:0.6
 END
-    merge
-    grep -q '^    \[A=1\] when M >= 64 and M <= 128 and K == 64  *# 1.83x of the default over 2 shapes$' f.tuning || { cat f.tuning; return 1; }
 }
 
 # bounds 'the condition of the only line' <log
