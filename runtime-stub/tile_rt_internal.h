@@ -7,6 +7,7 @@
  *   tile_rt_overlap.c  do two views share a byte
  *   tile_rt_cuda.c     the driver: libcuda.so.1, contexts, devices, images, launches
  *   tile_rt_maps.c     tensor maps of views, and a thread's last ones
+ *   tile_rt_record.c   the file that each of the next two writes
  *   tile_rt_profile.c  TILE_PROFILE: a record of each launch
  *   tile_rt_trace.c    TILE_TRACE: which calls are made, and how often
  *   tile_rt_mailbox.c  the memory that kernels on a device report to
@@ -22,7 +23,9 @@
 #endif
 #include "tile_rt.h"
 
+#include <pthread.h>
 #include <stdarg.h>
+#include <sys/types.h>
 
 #if defined(__GNUC__)
 #define TILE_RT_HIDDEN __attribute__((visibility("hidden")))
@@ -207,15 +210,35 @@ TILE_RT_HIDDEN void tile_rt_report_begin(uint64_t *report, size_t words);
 /* Writes what instances print, gives the status for the check that failed, and leaves the report as it began. */
 TILE_RT_HIDDEN int tile_rt_report_end(const struct tile_rt_kernel *kernel, uint64_t *report);
 
+/* ---- tile_rt_record.c ------------------------------------------------------------------------------------------- */
+enum tile_rt_record_state {
+    TILE_RT_RECORD_new,
+    TILE_RT_RECORD_open,
+    TILE_RT_RECORD_refused, /* with `text` */
+    TILE_RT_RECORD_ended    /* the file took no more, or belongs to the process that this one is a child of */
+};
+struct tile_rt_record {
+    const char *variable;  /* of the environment, for messages */
+    const char *head;      /* what an empty file has in it */
+    int (*prepare)(void);  /* when the file is open, under the lock; 0: there is no memory */
+    pthread_mutex_t lock;  /* for what follows, and for who writes */
+    int state;             /* enum tile_rt_record_state */
+    int file, per_process; /* per_process: the name has %p in it */
+    off_t end;
+    char text[400];
+};
+/* Before a launch: makes the file of the setting, where there is none yet.  Fails where it was refused. */
+TILE_RT_HIDDEN int tile_rt_record_begin(struct tile_rt_record *record, const char *setting);
+/* Under the lock.  Nothing happens where the file is not open; it ends where it does not take the text. */
+TILE_RT_HIDDEN void tile_rt_record_write(struct tile_rt_record *record, const char *text, size_t size, off_t at);
+TILE_RT_HIDDEN void tile_rt_record_after_fork(struct tile_rt_record *record);
+
 /* ---- tile_rt_profile.c ------------------------------------------------------------------------------------------ */
 /* Around a launch, where call->settings->profile is not NULL. */
 struct timespec;
 TILE_RT_HIDDEN int tile_rt_profile_begin(const struct tile_rt_call *call, struct timespec *begin);
 TILE_RT_HIDDEN void tile_rt_profile_end(const struct tile_rt_call *call, int status, const struct timespec *begin);
 TILE_RT_HIDDEN void tile_rt_profile_after_fork(void);
-/* Opens the regular file of a setting anew, %p in it being the number of the process.  -1: the text says why not. */
-TILE_RT_HIDDEN int tile_rt_open_record(const char *variable, const char *setting, int *per_process, char *text,
-                                       size_t room);
 
 /* ---- tile_rt_trace.c -------------------------------------------------------------------------------------------- */
 /* Before a launch, where call->settings->trace is not NULL. */

@@ -12,54 +12,33 @@
  * exit. */
 #include "tile_rt_internal.h"
 #include <dlfcn.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 enum { MAX_RECORD = 4096, MAX_TEXT = 800, NANOSECONDS_A_SECOND = 1000000000 };
 
-enum state {
-    NOT_OPENED,
-    RECORDS,
-    REFUSED, /* with `text` */
-    ENDED    /* the file took no more, or belongs to the process that this one is a child of */
-};
+/* An empty array. */
+#define HEAD "[\n]\n"
+
+static int find_ranges(void);
 
 static struct {
-    pthread_mutex_t lock;
-    int state;
-    int file;
-    int per_process; /* the name has %p in it */
-    off_t end;       /* behind the last record */
-    int records;     /* 0: none yet */
-    char text[400];
+    struct tile_rt_record record;
     int (*push)(const char *name); /* NULL: no NVTX */
     int (*pop)(void);
-} profile = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} profile = {
+    {.variable = "TILE_PROFILE", .head = HEAD, .prepare = find_ranges, .lock = PTHREAD_MUTEX_INITIALIZER}, NULL, NULL};
 
-void tile_rt_profile_after_fork(void)
-{
-    static const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
-    memcpy(&profile.lock, &fresh, sizeof fresh); /* a thread that is not here may have held it */
-    if (profile.state != RECORDS)
-        return;
-    close(profile.file);
-    profile.state = profile.per_process ? NOT_OPENED : ENDED;
-}
+void tile_rt_profile_after_fork(void) { tile_rt_record_after_fork(&profile.record); }
 
-/* ---- opening ---------------------------------------------------------------------------------------------------- */
-
-static void find_ranges(void)
+static int find_ranges(void)
 {
     static const char *const libraries[] = {"libnvToolsExt.so.1", "libnvtx3interop.so.1"};
     size_t i;
-    for (i = 0; i < sizeof libraries / sizeof libraries[0]; i++) {
+    for (i = 0; i < sizeof libraries / sizeof libraries[0] && profile.push == NULL; i++) {
         void *library = dlopen(libraries[i], RTLD_NOW | RTLD_LOCAL);
         void *push = library != NULL ? dlsym(library, "nvtxRangePushA") : NULL;
         void *pop = library != NULL ? dlsym(library, "nvtxRangePop") : NULL;
@@ -67,69 +46,16 @@ static void find_ranges(void)
             memcpy(&profile.push, &push, sizeof push);
             memcpy(&profile.pop, &pop, sizeof pop);
             tile_rt_say("TILE_PROFILE: ranges by %s", libraries[i]);
-            return;
         }
     }
-}
-
-int tile_rt_open_record(const char *variable, const char *setting, int *per_process, char *text, size_t room)
-{
-    const char *number = strstr(setting, "%p");
-    char name[MAX_RECORD];
-    struct stat status;
-    size_t used;
-    int file;
-    used = tile_rt_append(name, sizeof name, 0, "%.*s", number ? (int)(number - setting) : (int)strlen(setting),
-                          setting);
-    *per_process = number != NULL;
-    if (number != NULL)
-        tile_rt_append(name, sizeof name, used, "%ld%s", (long)getpid(), number + 2);
-    file = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (file < 0) {
-        tile_rt_append(text, room, 0, "%s=%s: %s", variable, setting, strerror(errno));
-        return -1;
-    }
-    if (fstat(file, &status) == 0 && S_ISREG(status.st_mode))
-        return file;
-    tile_rt_append(text, room, 0, "%s=%s: not a file that can be written", variable, setting);
-    close(file);
-    return -1;
-}
-
-/* Under the lock: gives the new state. */
-static int open_file(const char *setting)
-{
-    profile.file = tile_rt_open_record("TILE_PROFILE", setting, &profile.per_process, profile.text,
-                                       sizeof profile.text);
-    if (profile.file < 0)
-        return REFUSED;
-    if (pwrite(profile.file, "[\n]\n", 4, 0) != 4) {
-        tile_rt_append(profile.text, sizeof profile.text, 0, "TILE_PROFILE=%s: not a file that can be written",
-                       setting);
-        close(profile.file);
-        return REFUSED;
-    }
-    profile.end = 2;
-    profile.records = 0;
-    if (profile.push == NULL)
-        find_ranges();
-    return RECORDS;
+    return 1;
 }
 
 int tile_rt_profile_begin(const struct tile_rt_call *call, struct timespec *begin)
 {
-    int state = __atomic_load_n(&profile.state, __ATOMIC_ACQUIRE);
-    if (state == NOT_OPENED) {
-        pthread_mutex_lock(&profile.lock);
-        state = profile.state;
-        if (state == NOT_OPENED) {
-            state = open_file(call->settings->profile);
-            __atomic_store_n(&profile.state, state, __ATOMIC_RELEASE);
-        }
-        pthread_mutex_unlock(&profile.lock);
-    }
-    if (state == REFUSED)
-        return tile_rt_fail(TILE_ERR_ENVIRONMENT, "%s", profile.text);
+    int status = tile_rt_record_begin(&profile.record, call->settings->profile);
+    if (status != TILE_OK)
+        return status;
     if (profile.push != NULL)
         profile.push(call->kernel->name);
     clock_gettime(CLOCK_MONOTONIC, begin);
@@ -190,32 +116,24 @@ static size_t print_record(char *record, const struct tile_rt_call *call, int st
                           (unsigned long long)taken, status);
 }
 
-/* Under the lock. */
-static void write_record(const char *record, size_t size)
+/* Under the lock: over the bracket that closes the array, from the end of the line before it. */
+static void write_record(const char *record)
 {
     char text[MAX_RECORD + 16];
-    size_t used = tile_rt_append(text, sizeof text, 0, "%s%s\n]\n", profile.records ? ",\n" : "", record);
-    if (pwrite(profile.file, text, used, profile.end) != (ssize_t)used) {
-        tile_rt_say("TILE_PROFILE: the file takes no more");
-        close(profile.file);
-        __atomic_store_n(&profile.state, ENDED, __ATOMIC_RELEASE);
-        return;
-    }
-    profile.end += (off_t)(size + (profile.records ? 2 : 0));
-    profile.records = 1;
+    int is_first = profile.record.end == (off_t)strlen(HEAD);
+    size_t used = tile_rt_append(text, sizeof text, 0, "%s\n%s\n]\n", is_first ? "" : ",", record);
+    tile_rt_record_write(&profile.record, text, used, profile.record.end - (off_t)strlen("\n]\n"));
 }
 
 void tile_rt_profile_end(const struct tile_rt_call *call, int status, const struct timespec *begin)
 {
     char record[MAX_RECORD];
     struct timespec end;
-    size_t size;
     clock_gettime(CLOCK_MONOTONIC, &end);
     if (profile.pop != NULL)
         profile.pop();
-    size = print_record(record, call, status, nanoseconds(begin), nanoseconds(&end) - nanoseconds(begin));
-    pthread_mutex_lock(&profile.lock);
-    if (profile.state == RECORDS)
-        write_record(record, size);
-    pthread_mutex_unlock(&profile.lock);
+    print_record(record, call, status, nanoseconds(begin), nanoseconds(&end) - nanoseconds(begin));
+    pthread_mutex_lock(&profile.record.lock);
+    write_record(record);
+    pthread_mutex_unlock(&profile.record.lock);
 }

@@ -12,15 +12,11 @@
  * A line is written when its call comes for the first time; its count, which has a width of its own, when it is a power of
  * two, and all counts when the program ends. */
 #include "tile_rt_internal.h"
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { MOST_CALLS = 2048, TABLE = 2 * MOST_CALLS, COUNT_WIDTH = 12, MAX_LINE = 4096, MAX_WORDS = 512 };
-
-enum state { NOT_OPENED, RECORDS, REFUSED, ENDED };
 
 struct met {
     uint64_t count;
@@ -29,29 +25,15 @@ struct met {
     uint64_t *words; /* NULL: the place is free */
 };
 
+static int make_table(void);
+
 static struct {
-    pthread_mutex_t lock;
-    int state;
-    int file, per_process;
-    off_t end;
+    struct tile_rt_record record;
     uint32_t used;
     struct met *table;
-    char text[400];
-} trace = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} trace = {{.variable = "TILE_TRACE", .head = "", .prepare = make_table, .lock = PTHREAD_MUTEX_INITIALIZER}, 0, NULL};
 
-void tile_rt_trace_after_fork(void)
-{
-    static const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
-    memcpy(&trace.lock, &fresh, sizeof fresh); /* a thread that is not here may have held it */
-    if (trace.state != RECORDS)
-        return;
-    close(trace.file);
-    if (trace.per_process)
-        memset(trace.table, 0, TABLE * sizeof *trace.table);
-    trace.used = 0;
-    trace.end = 0;
-    trace.state = trace.per_process ? NOT_OPENED : ENDED;
-}
+void tile_rt_trace_after_fork(void) { tile_rt_record_after_fork(&trace.record); }
 
 /* ---- what tells calls apart ------------------------------------------------------------------------------------- */
 
@@ -220,19 +202,11 @@ static size_t print_call(char *line, const struct tile_rt_call *call, unsigned f
 
 /* ---- the table, under the lock ---------------------------------------------------------------------------------- */
 
-static void end_trace(void)
-{
-    tile_rt_say("TILE_TRACE: the file takes no more");
-    close(trace.file);
-    __atomic_store_n(&trace.state, ENDED, __ATOMIC_RELEASE);
-}
-
 static void write_count(const struct met *met)
 {
     char text[COUNT_WIDTH];
     put_count(text, met->count);
-    if (pwrite(trace.file, text, COUNT_WIDTH, met->line) != COUNT_WIDTH)
-        end_trace();
+    tile_rt_record_write(&trace.record, text, COUNT_WIDTH, met->line);
 }
 
 static void add_call(const struct tile_rt_call *call, struct met *met, const uint64_t *words, uint32_t count,
@@ -249,11 +223,9 @@ static void add_call(const struct tile_rt_call *call, struct met *met, const uin
     memcpy(copy, words, count * sizeof *copy);
     met->words = copy;
     met->word_count = count;
-    met->line = trace.end;
+    met->line = trace.record.end;
     trace.used++;
-    if (pwrite(trace.file, line, size, trace.end) != (ssize_t)size)
-        end_trace();
-    trace.end += (off_t)size;
+    tile_rt_record_write(&trace.record, line, size, met->line);
 }
 
 /* The place of these words in the table, or the free one where they belong (FNV-1a, and the next places). */
@@ -270,31 +242,30 @@ static struct met *find(const uint64_t *words, uint32_t count)
     return &trace.table[place];
 }
 
-static int open_trace(const char *setting)
+/* Empty, also in the child of a fork.  0: there is no memory. */
+static int make_table(void)
 {
     if (trace.table == NULL)
         trace.table = calloc(TABLE, sizeof *trace.table);
-    if (trace.table == NULL) {
-        tile_rt_append(trace.text, sizeof trace.text, 0, "TILE_TRACE=%s: out of memory", setting);
-        return REFUSED;
-    }
-    trace.file = tile_rt_open_record("TILE_TRACE", setting, &trace.per_process, trace.text, sizeof trace.text);
-    return trace.file < 0 ? REFUSED : RECORDS;
+    else
+        memset(trace.table, 0, TABLE * sizeof *trace.table);
+    trace.used = 0;
+    return trace.table != NULL;
 }
 
 int tile_rt_trace_note(const struct tile_rt_call *call)
 {
     uint64_t words[MAX_WORDS];
     unsigned form;
-    int state = __atomic_load_n(&trace.state, __ATOMIC_ACQUIRE);
-    uint32_t count = state == ENDED ? 0 : tell_apart(call, words, &form);
-    if (state == ENDED || count == 0)
+    uint32_t count;
+    int status = tile_rt_record_begin(&trace.record, call->settings->trace);
+    if (status != TILE_OK || __atomic_load_n(&trace.record.state, __ATOMIC_ACQUIRE) == TILE_RT_RECORD_ended)
+        return status;
+    count = tell_apart(call, words, &form);
+    if (count == 0)
         return TILE_OK;
-    pthread_mutex_lock(&trace.lock);
-    if (trace.state == NOT_OPENED)
-        __atomic_store_n(&trace.state, open_trace(call->settings->trace), __ATOMIC_RELEASE);
-    state = trace.state;
-    if (state == RECORDS) {
+    pthread_mutex_lock(&trace.record.lock);
+    if (trace.record.state == TILE_RT_RECORD_open) {
         struct met *met = find(words, count);
         met->count++;
         if (met->words == NULL)
@@ -302,19 +273,19 @@ int tile_rt_trace_note(const struct tile_rt_call *call)
         else if ((met->count & (met->count - 1)) == 0)
             write_count(met);
     }
-    pthread_mutex_unlock(&trace.lock);
-    return state == REFUSED ? tile_rt_fail(TILE_ERR_ENVIRONMENT, "%s", trace.text) : TILE_OK;
+    pthread_mutex_unlock(&trace.record.lock);
+    return TILE_OK;
 }
 
 /* At the end of the process, or where the library goes: threads that are still in a call may go on. */
 __attribute__((destructor)) static void write_counts(void)
 {
     uint32_t i;
-    if (__atomic_load_n(&trace.state, __ATOMIC_ACQUIRE) != RECORDS)
+    if (__atomic_load_n(&trace.record.state, __ATOMIC_ACQUIRE) != TILE_RT_RECORD_open)
         return;
-    pthread_mutex_lock(&trace.lock);
-    for (i = 0; i < TABLE && trace.state == RECORDS; i++)
+    pthread_mutex_lock(&trace.record.lock);
+    for (i = 0; i < TABLE; i++)
         if (trace.table[i].words != NULL)
             write_count(&trace.table[i]);
-    pthread_mutex_unlock(&trace.lock);
+    pthread_mutex_unlock(&trace.record.lock);
 }
