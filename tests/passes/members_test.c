@@ -1,13 +1,10 @@
 /* The model of schedules against times that were measured, over the kernels of examples/: at each shape the schedule that is
  * modelled as the fastest of those that were measured must lose little against the one that was. */
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/file.h"
-#include "front/front.h"
 #include "passes/schedules/expressions.h"
 #include "passes/schedules/schedule_cost.h"
+#include "passes/modelled.h"
 
 enum { MOST_MEMBERS = 8, MOST_NAMES = 8, MOST_ROWS = 256 };
 struct extent {
@@ -32,27 +29,6 @@ struct checking {
     int count;
     struct losses losses;
 };
-static int failures;
-
-static void fail(const char *what, double got)
-{
-    failures++;
-    printf("wrong: %s: %g\n", what, got);
-}
-
-static char *read_text(struct arena *arena, const char *name)
-{
-    struct buffer text = {0};
-    const char *path = arena_printf(arena, "%s/%s", getenv("SRCDIR"), name);
-    if (!file_read(path, 1 << 20, &text)) {
-        printf("cannot read %s\n", path);
-        exit(1);
-    }
-    char *copy = arena_printf(arena, "%.*s", (int)text.size, text.data);
-    buffer_free(&text);
-    return copy;
-}
-
 /* ---- the table ---- */
 
 static void read_row(char *line, struct row *row)
@@ -174,31 +150,6 @@ static int choose(void *context, const struct kernel_entry *entry, int count, co
 
 /* ---- all of it ---- */
 
-static const char *name_target(int target) { return target_rows[target].name; }
-
-static void compile(struct checking *c)
-{
-    int target = target_find("sm_90a");
-    struct diagnostics *diagnostics = diagnostics_create(c->arena);
-    struct front_options options = {.arena = c->arena,
-                                    .context = ir_context_create(c->arena),
-                                    .diagnostics = diagnostics,
-                                    .spec_count = 1,
-                                    .specs = &c->rows->instance,
-                                    .schedules = 3,
-                                    .choose_schedules = choose,
-                                    .choose_context = c,
-                                    .target_count = 1,
-                                    .targets = &target,
-                                    .target_name = name_target};
-    const char *text = read_text(c->arena, arena_printf(c->arena, "examples/%s", c->rows->file));
-    struct source source = {.name = c->rows->file, .text = text, .size = strlen(text)};
-    if (front_compile(&options, &source, NULL, NULL))
-        return;
-    diag_print(diagnostics, stdout, false);
-    exit(1);
-}
-
 static bool is_same_instance(const struct row *a, const struct row *b)
 {
     return strcmp(a->file, b->file) == 0 && strcmp(a->instance, b->instance) == 0;
@@ -223,7 +174,7 @@ int main(void)
         for (end = first; end < count && is_same_instance(&rows[first], &rows[end]);)
             end++;
         struct checking c = {arena, rows + first, end - first, {0}};
-        compile(&c);
+        compile_example(arena, diagnostics_create(arena), c.rows->file, c.rows->instance, 3, choose, &c);
         if (c.losses.count < c.count)
             fail("nothing was chosen", c.losses.count);
         tell(arena_printf(arena, "%s %s", rows[first].file, rows[first].instance), &c.losses);

@@ -2,14 +2,11 @@
  * lose little against the best of the eight, with what the wrapper evaluates, and the set that it makes must contain
  * what pays. */
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/file.h"
-#include "front/front.h"
 #include "passes/schedules/expressions.h"
 #include "passes/schedules/schedule_cost.h"
 #include "passes/schedules/schedules.h"
+#include "passes/modelled.h"
 
 enum { TILES = 8, MOST_ROWS = 100 };
 struct row {
@@ -26,26 +23,6 @@ struct checking {
     struct table table;
     int asked, candidates, chosen;
 };
-static int failures;
-
-static void fail(const char *what, double got)
-{
-    failures++;
-    printf("wrong: %s: %g\n", what, got);
-}
-
-static const char *read_text(struct arena *arena, const char *name)
-{
-    struct buffer text = {0};
-    const char *path = arena_printf(arena, "%s/%s", getenv("SRCDIR"), name);
-    if (!file_read(path, 1 << 20, &text)) {
-        printf("cannot read %s\n", path);
-        exit(1);
-    }
-    const char *copy = arena_substring(arena, text.data, text.size);
-    buffer_free(&text);
-    return copy;
-}
 
 static void read_table(struct arena *arena, struct table *table)
 {
@@ -166,36 +143,16 @@ static int choose(void *context, const struct kernel_entry *entry, int count, co
     return c->chosen;
 }
 
-static const char *name_target(int target) { return target_rows[target].name; }
-
 int main(void)
 {
     struct arena *arena = arena_create();
     struct diagnostics *diagnostics = diagnostics_create(arena);
     struct checking checking = {.chooser = {arena, diagnostics, false}};
-    int target = target_find("sm_90a");
-    const char *spec = "matmul<bf16, bf16>";
-    struct front_options options = {.arena = arena,
-                                    .context = ir_context_create(arena),
-                                    .diagnostics = diagnostics,
-                                    .spec_count = 1,
-                                    .specs = &spec,
-                                    .schedules = 4,
-                                    .choose_schedules = choose,
-                                    .choose_context = &checking,
-                                    .target_count = 1,
-                                    .targets = &target,
-                                    .target_name = name_target};
-    const char *text = read_text(arena, "examples/matmul.tile");
-    struct source source = {.name = "matmul.tile", .text = text, .size = strlen(text)};
     read_table(arena, &checking.table);
     if (checking.table.count != 72)
         fail("rows of the table", checking.table.count);
-    struct kernel_module *module = front_compile(&options, &source, NULL, NULL);
-    if (!module) {
-        diag_print(diagnostics, stdout, false);
-        return 1;
-    }
+    struct kernel_module *module = compile_example(arena, diagnostics, "matmul.tile", "matmul<bf16, bf16>", 4, choose,
+                                                   &checking);
     const struct kernel_entry *entry = &module->entries.data[0];
     if (checking.asked != 1)
         fail("one choice serves all instances of the same keys", checking.asked);
