@@ -4,20 +4,19 @@
 #define ONE(n) \
     1, (int64_t[]) { n }
 
+static int bits_of(enum exec_type type)
+{
+    static const int bits[] = {8, 8, 16, 32, 64, 8, 16, 32, 64};
+    return bits[type];
+}
+
+static uint64_t ones_of(enum exec_type type) { return ~UINT64_C(0) >> (64 - bits_of(type)); }
+
 /* Extension of the low bits as the type says. */
 static int64_t wrap(enum exec_type type, uint64_t bits)
 {
-    static const int widths[] = {8, 8, 16, 32, 64, 8, 16, 32, 64};
-    int shift = 64 - widths[type];
+    int shift = 64 - bits_of(type);
     return type >= EXEC_U8 ? (int64_t)(bits << shift >> shift) : (int64_t)(bits << shift) >> shift;
-}
-
-static int bits_of(enum exec_type type)
-{
-    return type == EXEC_I64 || type == EXEC_U64   ? 64
-           : type == EXEC_I32 || type == EXEC_U32 ? 32
-           : type == EXEC_I16 || type == EXEC_U16 ? 16
-                                                  : 8;
 }
 
 static int64_t divide(enum exec_type type, int64_t x, int64_t y, int remainder)
@@ -38,8 +37,7 @@ static int less(enum exec_type type, int64_t x, int64_t y)
 
 static int64_t shift(enum exec_type type, int left, int64_t x, int64_t by)
 {
-    uint64_t width = (uint64_t)bits_of(type),
-             amount = (uint64_t)by & (width == 64 ? ~UINT64_C(0) : (UINT64_C(1) << width) - 1);
+    uint64_t width = (uint64_t)bits_of(type), amount = (uint64_t)by & ones_of(type);
     if (left)
         return amount >= width ? 0 : wrap(type, (uint64_t)x << amount);
     if (type >= EXEC_U8)
@@ -90,8 +88,7 @@ static int64_t high(enum exec_type type, int64_t x, int64_t y)
     })
 #define BITS(type, TYPE)                                                                          \
     EIGHT(type, TYPE, run_bits, integers_bits_##type, {                                           \
-        uint64_t mask = bits_of(kind) == 64 ? ~UINT64_C(0) : (UINT64_C(1) << bits_of(kind)) - 1,  \
-                 u = (uint64_t)x & mask;                                                          \
+        uint64_t mask = ones_of(kind), u = (uint64_t)x & mask;                                    \
         exec_expect_int(c, t[2], i, shift(kind, 1, x, y));                                        \
         exec_expect_int(c, t[3], i, shift(kind, 0, x, y));                                        \
         exec_expect_int(c, t[4], i, (x & y) | (x ^ ~y));                                          \
@@ -149,8 +146,7 @@ REVERSED(u64, U64, uint64_t)
 /* The sum or difference, or the end that it is beyond; nothing here is beyond the numbers of C. */
 static int64_t within(enum exec_type type, int adds, int64_t a, int64_t b)
 {
-    uint64_t ones = bits_of(type) == 64 ? ~UINT64_C(0) : (UINT64_C(1) << bits_of(type)) - 1, x = (uint64_t)a & ones,
-             y = (uint64_t)b & ones;
+    uint64_t ones = ones_of(type), x = (uint64_t)a & ones, y = (uint64_t)b & ones;
     if (type >= EXEC_U8)
         return wrap(type, adds ? (y > ones - x ? ones : x + y) : x < y ? 0 : x - y);
     int64_t most = (int64_t)(ones >> 1), least = -most - 1;
@@ -198,8 +194,7 @@ ENDS(u64, U64, uint64_t)
 static int64_t funnel(enum exec_type type, int left, int64_t a, int64_t b, int64_t by)
 {
     int bits = bits_of(type);
-    uint64_t mask = bits == 64 ? ~UINT64_C(0) : (UINT64_C(1) << bits) - 1, high = (uint64_t)a & mask,
-             low = (uint64_t)b & mask;
+    uint64_t mask = ones_of(type), high = (uint64_t)a & mask, low = (uint64_t)b & mask;
     for (uint64_t n = ((uint64_t)by & mask) % (uint64_t)bits; n; n--)
         if (left) {
             high = (high << 1 | low >> (bits - 1)) & mask;
