@@ -312,6 +312,11 @@ _protocols = {
 }  # fmt: skip
 
 
+def _find_protocol(holder):
+    """The reader of the first that a type has, or a value by itself; None: it has none."""
+    return next((reader for name, reader in _protocols.items() if hasattr(holder, name)), None)
+
+
 def _find_reader(value, name):
     kind = type(value)
     torch, numpy = _sys.modules.get("torch"), _sys.modules.get("numpy")
@@ -319,14 +324,10 @@ def _find_reader(value, name):
         reader = _read_torch
     elif numpy is not None and isinstance(value, numpy.ndarray):
         reader = _read_numpy
-    elif hasattr(kind, "__cuda_array_interface__"):
-        reader = _read_cuda_interface
-    elif hasattr(kind, "__array_interface__"):
-        reader = _read_array_interface
-    elif hasattr(kind, "__dlpack__"):
-        reader = _read_dlpack
-    elif any(hasattr(value, name) for name in _protocols):  # of this value, and not of its type
-        return next(_protocols[name] for name in _protocols if hasattr(value, name))
+    elif _find_protocol(kind):
+        reader = _find_protocol(kind)
+    elif _find_protocol(value):
+        return _find_protocol(value)  # which other values of the type may not have
     else:
         try:
             memoryview(value)
