@@ -97,6 +97,8 @@ bool knobs_read_sets(struct elaborator *e, const struct ast_declaration *kernel,
                      struct domain *sets, struct value *values, uint64_t *among);
 void knobs_bind(struct elaborator *e, const struct tuning *tuning, const struct value *values);
 int knobs_hold(struct elaborator *e, const struct ast_declaration *kernel, const struct ast_item *only);
+/* The next choice of so many numbers, each from 0 to below its limit, the last fastest; false: that was the last. */
+bool knobs_step(int count, const int *limits, int *at);
 /* Behind it: every choice that meets the conditions, `defaults` first.  False: reported. */
 bool knobs_span(struct elaborator *e, const struct ast_declaration *kernel, const struct tuning *tuning,
                 const char *target, const struct value *defaults, struct front_space *space);

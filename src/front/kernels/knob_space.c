@@ -38,17 +38,6 @@ static int list_values(const struct knob *knob, const char *target, const struct
     return count;
 }
 
-/* The next choice, the last knob fastest; false: that was the last. */
-static bool step(const struct front_space *space, unsigned char *at)
-{
-    for (int i = space->name_count - 1; i >= 0; i--) {
-        at[i] = (unsigned char)(at[i] + 1 < space->value_counts[i] ? at[i] + 1 : 0);
-        if (at[i])
-            return true;
-    }
-    return false;
-}
-
 bool knobs_span(struct elaborator *e, const struct ast_declaration *kernel, const struct tuning *tuning,
                 const char *target, const struct value *defaults, struct front_space *space)
 {
@@ -75,16 +64,16 @@ bool knobs_span(struct elaborator *e, const struct ast_declaration *kernel, cons
         for (int k = 0; k < space->value_counts[i]; k++)
             space->values[i][k] = open && !k ? NULL : text_of(e, choice[i][k]);
     }
-    unsigned char *at = ARENA_ARRAY(e->arena, unsigned char, names + 1);
+    int *at = ARENA_ARRAY(e->arena, int, names);
     do {
         for (int i = 0; i < names; i++)
             values[i] = choice[i][at[i]];
         knobs_bind(e, tuning, values);
         hold = knobs_hold(e, kernel, NULL);
         for (int i = 0; hold == 1 && i < names; i++)
-            vector_push(e->arena, &taken, at[i]);
+            vector_push(e->arena, &taken, (unsigned char)at[i]);
         space->count += hold == 1;
-    } while (hold >= 0 && step(space, at) && ++tries < MOST_CHOICES);
+    } while (hold >= 0 && knobs_step(names, space->value_counts, at) && ++tries < MOST_CHOICES);
     space->more = tries == MOST_CHOICES;
     space->taken = taken.data;
     knobs_bind(e, tuning, defaults);

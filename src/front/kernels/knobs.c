@@ -392,31 +392,31 @@ int knobs_hold(struct elaborator *e, const struct ast_declaration *kernel, const
     return 1;
 }
 
-/* All combinations in order, the last knob fastest, until the conditions, or `only` that one, hold. */
+bool knobs_step(int count, const int *limits, int *at)
+{
+    for (int i = count - 1; i >= 0; i--) {
+        at[i] = at[i] + 1 < limits[i] ? at[i] + 1 : 0;
+        if (at[i])
+            return true;
+    }
+    return false;
+}
+
+/* All combinations in order until the conditions, or `only` that one, hold. */
 static int search(struct elaborator *e, const struct ast_declaration *kernel, const struct tuning *tuning,
                   const struct domain *sets, const bool *fixed, struct value *values, const struct ast_item *only)
 {
-    int *at = ARENA_ARRAY(e->arena, int, tuning->count + 1);
+    int *at = ARENA_ARRAY(e->arena, int, tuning->count), *limits = ARENA_ARRAY(e->arena, int, tuning->count), tries = 0;
     for (int i = 0; i < tuning->count; i++)
-        if (!fixed[i] && sets[i].count)
-            values[i] = sets[i].data[0];
-    for (int tries = 0; tries < MOST_TRIES; tries++) {
+        limits[i] = fixed[i] ? 0 : sets[i].count;
+    do {
+        for (int i = 0; i < tuning->count; i++)
+            values[i] = limits[i] ? sets[i].data[at[i]] : values[i];
         knobs_bind(e, tuning, values);
         int hold = knobs_hold(e, kernel, only);
         if (hold != 0)
             return hold;
-        int i = tuning->count - 1;
-        for (; i >= 0; i--) {
-            if (fixed[i] || sets[i].count == 0)
-                continue;
-            at[i] = at[i] + 1 < sets[i].count ? at[i] + 1 : 0;
-            values[i] = sets[i].data[at[i]];
-            if (at[i])
-                break;
-        }
-        if (i < 0)
-            return 0;
-    }
+    } while (++tries < MOST_TRIES && knobs_step(tuning->count, limits, at));
     return 0;
 }
 
@@ -699,17 +699,18 @@ void knobs_list(struct elaborator *e, const struct ast_declaration *kernel, cons
 {
     struct domain *sets = ARENA_ARRAY(e->arena, struct domain, tuning->count);
     bool *fixed = ARENA_ARRAY(e->arena, bool, tuning->count);
-    int *at = ARENA_ARRAY(e->arena, int, tuning->count + 1);
+    int *at = ARENA_ARRAY(e->arena, int, tuning->count), *limits = ARENA_ARRAY(e->arena, int, tuning->count), tries = 0;
     size_t size = sizeof(struct value) * (size_t)tuning->count;
     struct schedule given = {0};
     vector_push(e->arena, all, *standard);
     if (!read_given(e, kernel, tuning, target, spec, sets, fixed, &given))
         return;
+    for (int i = 0; i < tuning->count; i++)
+        limits[i] = !fixed[i] && is_open(&tuning->data[i], &sets[i]) ? sets[i].count : 0;
     struct value *tuned = arena_copy(e->arena, standard->tuned, size);
-    for (int tries = 0; tries < MOST_TRIES && all->count < most; tries++) {
-        int next = tuning->count - 1;
+    do {
         for (int i = 0; i < tuning->count; i++)
-            if (!fixed[i] && is_open(&tuning->data[i], &sets[i]))
+            if (limits[i])
                 tuned[i] = member_of(&tuning->data[i], &sets[i], at[i], standard->tuned[i]);
         knobs_bind(e, tuning, tuned);
         if (!is_same_schedule(tuning, tuned, standard->tuned) && knobs_hold(e, kernel, NULL) == 1) {
@@ -717,14 +718,5 @@ void knobs_list(struct elaborator *e, const struct ast_declaration *kernel, cons
             one.tuned = arena_copy(e->arena, tuned, size);
             vector_push(e->arena, all, one);
         }
-        for (; next >= 0; next--) {
-            if (fixed[next] || !is_open(&tuning->data[next], &sets[next]))
-                continue;
-            at[next] = at[next] + 1 < sets[next].count ? at[next] + 1 : 0;
-            if (at[next])
-                break;
-        }
-        if (next < 0)
-            return;
-    }
+    } while (++tries < MOST_TRIES && all->count < most && knobs_step(tuning->count, limits, at));
 }
