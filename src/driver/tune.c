@@ -70,7 +70,7 @@ static bool may_tune(const struct options *options)
 
 /* What a candidate and the default took in one round, to the log. */
 static bool log_round(struct tune *tune, const struct tune_unit *unit, int number, int round,
-                      const struct samples *taken, const struct samples *standard)
+                      const struct bench_samples *taken, const struct bench_samples *standard)
 {
     struct tune_result *results = ARENA_ARRAY(tune->arena, struct tune_result, unit->calls.count);
     for (int i = 0; i < unit->calls.count; i++)
@@ -83,19 +83,14 @@ static bool log_round(struct tune *tune, const struct tune_unit *unit, int numbe
     return tune_log_results(tune, unit->calls.count, results);
 }
 
-static struct samples median_of(struct arena *arena, const struct samples *samples)
+static struct bench_samples *medians_of(struct tune *tune, const struct tune_unit *unit,
+                                        const struct bench_samples *samples)
 {
-    struct bench_call call = {.samples = samples->data, .sample_count = samples->count};
-    struct samples one = {1, ARENA_ARRAY(arena, double, 1)};
-    one.data[0] = bench_median(&call);
-    return one;
-}
-
-static struct samples *medians_of(struct tune *tune, const struct tune_unit *unit, const struct samples *samples)
-{
-    struct samples *medians = ARENA_ARRAY(tune->arena, struct samples, unit->calls.count);
-    for (int i = 0; i < unit->calls.count; i++)
-        medians[i] = median_of(tune->arena, &samples[i]);
+    struct bench_samples *medians = ARENA_ARRAY(tune->arena, struct bench_samples, unit->calls.count);
+    for (int i = 0; i < unit->calls.count; i++) {
+        medians[i] = (struct bench_samples){1, ARENA_ARRAY(tune->arena, double, 1)};
+        medians[i].data[0] = bench_median(&samples[i]);
+    }
     return medians;
 }
 
@@ -121,7 +116,7 @@ static void show(struct tune *tune, const struct tune_unit *unit, int number)
 /* The default's program, whose run tells the device and the facts; false: said. */
 static bool make_ready(struct tune *tune, struct tune_unit *unit, enum exit_code *code)
 {
-    struct samples *samples = ARENA_ARRAY(tune->arena, struct samples, unit->calls.count);
+    struct bench_samples *samples = ARENA_ARRAY(tune->arena, struct bench_samples, unit->calls.count);
     if (unit->ready)
         return true;
     if (!build_begin(tune, unit, code))
@@ -148,8 +143,8 @@ static bool make_ready(struct tune *tune, struct tune_unit *unit, enum exit_code
 static bool try_batch(struct tune *tune, struct tune_unit *unit, int count, const int *numbers, enum exit_code *code)
 {
     const char *reasons[TUNE_BATCH];
-    struct samples *standard = ARENA_ARRAY(tune->arena, struct samples, unit->calls.count),
-                   *taken = ARENA_ARRAY(tune->arena, struct samples, unit->calls.count);
+    struct bench_samples *standard = ARENA_ARRAY(tune->arena, struct bench_samples, unit->calls.count),
+                         *taken = ARENA_ARRAY(tune->arena, struct bench_samples, unit->calls.count);
     float *scores = ARENA_ARRAY(tune->arena, float, unit->calls.count);
     double seconds = seconds_of(tune) * search_part;
     bool good = true;
@@ -159,11 +154,11 @@ static bool try_batch(struct tune *tune, struct tune_unit *unit, int count, cons
         driver_error(tune->options, "tune: the default schedule of %s cannot be measured: %s", unit->kernel, failed);
         return *code = EXIT_TOOL, false;
     }
-    struct samples *medians = medians_of(tune, unit, standard);
+    struct bench_samples *medians = medians_of(tune, unit, standard);
     for (int i = 0; i < count && good; i++) {
         show(tune, unit, numbers[i]);
         const char *reason = reasons[i] ? reasons[i] : build_run(tune, unit, numbers[i], seconds, true, taken);
-        struct samples *own = reason ? NULL : medians_of(tune, unit, taken);
+        struct bench_samples *own = reason ? NULL : medians_of(tune, unit, taken);
         for (int k = 0; own && k < unit->calls.count; k++)
             scores[k] = logf((float)(own[k].data[0] / medians[k].data[0]));
         if (own)
@@ -190,8 +185,8 @@ static bool has_rounds(const struct tune *tune, const struct tune_unit *unit, in
 
 static bool run_round(struct tune *tune, struct tune_unit *unit, int round, int count, int *numbers)
 {
-    struct samples *standard = ARENA_ARRAY(tune->arena, struct samples, unit->calls.count),
-                   *taken = ARENA_ARRAY(tune->arena, struct samples, unit->calls.count);
+    struct bench_samples *standard = ARENA_ARRAY(tune->arena, struct bench_samples, unit->calls.count),
+                         *taken = ARENA_ARRAY(tune->arena, struct bench_samples, unit->calls.count);
     for (int i = 0; i < count; i++) {
         int turn = (i + round) % count; /* none is always behind the same */
         if (numbers[turn] < 0)
@@ -246,20 +241,20 @@ static bool run_rounds(struct tune *tune, struct tune_unit *unit, int left, enum
 /* ---- what it brings ---- */
 
 /* The object that the file makes, as its callers get it, beside the default.  NULL, or why it cannot be measured. */
-static const char *measure_tuned(struct tune *tune, struct tune_unit *unit, struct bench_call *taken,
-                                 struct bench_call *standard)
+static const char *measure_tuned(struct tune *tune, struct tune_unit *unit, struct bench_samples *taken,
+                                 struct bench_samples *standard)
 {
-    struct samples *samples = ARENA_ARRAY(tune->arena, struct samples, unit->calls.count);
+    struct bench_samples *samples = ARENA_ARRAY(tune->arena, struct bench_samples, unit->calls.count);
     const char *reason = build_tuned(tune, unit);
     for (int i = 0; i < unit->calls.count; i++) {
-        taken[i].samples = ARENA_ARRAY(tune->arena, double, BENCH_MOST_SAMPLES);
-        standard[i].samples = ARENA_ARRAY(tune->arena, double, BENCH_MOST_SAMPLES);
+        taken[i].data = ARENA_ARRAY(tune->arena, double, BENCH_MOST_SAMPLES);
+        standard[i].data = ARENA_ARRAY(tune->arena, double, BENCH_MOST_SAMPLES);
     }
     for (int run = 0; run < 2 * TUNE_ROUNDS && !reason; run++) {
         bool tuned = run % 2;
         reason = build_run(tune, unit, tuned ? unit->space.count : 0, seconds_of(tune), run < 2, samples);
         for (int i = 0; i < unit->calls.count && !reason; i++)
-            samples_add(tuned ? &taken[i] : &standard[i], &samples[i]);
+            bench_add_samples(tuned ? &taken[i] : &standard[i], &samples[i]);
     }
     build_remove(unit, unit->space.count);
     return reason;
@@ -272,8 +267,8 @@ static bool verify(struct tune *tune)
     int calls = 0;
     for (int u = 0; u < tune->units.count; u++) {
         struct tune_unit *unit = &tune->units.data[u];
-        struct bench_call *taken = ARENA_ARRAY(tune->arena, struct bench_call, unit->calls.count),
-                          *standard = ARENA_ARRAY(tune->arena, struct bench_call, unit->calls.count);
+        struct bench_samples *taken = ARENA_ARRAY(tune->arena, struct bench_samples, unit->calls.count),
+                             *standard = ARENA_ARRAY(tune->arena, struct bench_samples, unit->calls.count);
         const char *reason = unit->ready ? measure_tuned(tune, unit, taken, standard) : NULL;
         if (reason) {
             driver_error(tune->options, "tune: what '%s' makes of %s cannot be measured: %s", tune->output,

@@ -184,28 +184,28 @@ bool build_begin(struct tune *tune, struct tune_unit *unit, enum exit_code *code
 }
 
 /* As many as a log needs, from first to last. */
-static struct samples thin(struct arena *arena, const struct bench_call *call)
+static struct bench_samples thin(struct arena *arena, const struct bench_samples *all)
 {
-    struct samples s = {.count = call->sample_count < TUNE_KEPT_SAMPLES ? call->sample_count : TUNE_KEPT_SAMPLES};
+    struct bench_samples s = {.count = all->count < TUNE_KEPT_SAMPLES ? all->count : TUNE_KEPT_SAMPLES};
     s.data = ARENA_ARRAY(arena, double, s.count);
     for (int i = 0; i < s.count; i++)
-        s.data[i] = call->samples[(int64_t)i * call->sample_count / s.count];
+        s.data[i] = all->data[(int64_t)i * all->count / s.count];
     return s;
 }
 
-static const char *take_results(const struct tune *tune, const struct tune_unit *unit, struct samples *samples)
+static const char *take_results(const struct tune *tune, const struct tune_unit *unit, struct bench_samples *samples)
 {
     for (int i = 0; i < unit->bench.call_count; i++) {
         struct bench_call *call = &unit->bench.calls[i];
         if (call->failed)
             return arena_printf(tune->arena, "%s: %s", call->text, call->failed);
-        samples[i] = thin(tune->arena, call);
+        samples[i] = thin(tune->arena, &call->samples);
     }
     return NULL;
 }
 
 const char *build_run(struct tune *tune, struct tune_unit *unit, int number, double seconds, bool compares,
-                      struct samples *samples)
+                      struct bench_samples *samples)
 {
     struct arena *arena = tune->arena;
     const char *words[] = {file_of(unit, number, "measure"),
@@ -218,7 +218,7 @@ const char *build_run(struct tune *tune, struct tune_unit *unit, int number, dou
     struct child_result result;
     int limit = 120 + (int)(4 * seconds * unit->bench.call_count);
     for (int i = 0; i < unit->bench.call_count; i++) {
-        unit->bench.calls[i].sample_count = 0;
+        unit->bench.calls[i].samples.count = 0;
         unit->bench.calls[i].failed = unit->bench.calls[i].variant = NULL;
     }
     const char *reason = bench_start(&unit->bench, words, limit, true, &result);

@@ -10,8 +10,8 @@ static int failures;
 static void draw(struct arena *arena, double copy, struct buffer *out)
 {
     struct options options = {.arena = arena, .bench_operations = "N"};
-    double samples[] = {1000, 2000};
-    struct bench_call call = {.text = "f(<&\x01)", .samples = samples, .sample_count = 2, .bytes = 8, .operations = 4};
+    double times[] = {1000, 2000};
+    struct bench_call call = {.text = "f(<&\x01)", .samples = {2, times}, .bytes = 8, .operations = 4};
     struct bench bench = {
         .options = &options, .arena = arena, .calls = &call, .call_count = 1, .device = "a < b & c", .copy = copy};
     bench_put_plot(out, &bench);

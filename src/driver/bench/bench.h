@@ -25,6 +25,11 @@ struct bench_name {
 };
 /* Whether the program keeps what the call writes, and of which inputs: measure.h has the same numbers. */
 enum bench_check { BENCH_UNCHECKED, BENCH_AGAINST_INTERPRETER, BENCH_OWN_INPUTS };
+/* What so many runs took. */
+struct bench_samples {
+    int count;
+    double *data; /* nanoseconds */
+};
 /* One call, as asked: its text with the values of one step of the sweep. */
 struct bench_call {
     const char *text; /* as given, names replaced by their values */
@@ -38,8 +43,7 @@ struct bench_call {
     double times; /* that a program called it, by a trace; 0: no trace says so */
     /* what came of it */
     const char *failed, *variant;
-    int sample_count;
-    double *samples;         /* nanoseconds */
+    struct bench_samples samples;
     double megahertz, watts; /* 0: not told */
     double error; /* the largest difference to the interpreter's results, relative to 1 or the value; -1: none */
 };
@@ -88,8 +92,10 @@ void bench_read_output(struct bench *bench, const char *text);
 /* Makes the program of the object and runs it. */
 enum exit_code bench_run(struct bench *bench);
 
-double bench_median(const struct bench_call *call);
-double bench_quantile(const struct bench_call *call, double part);
+/* As many of the others as there is room for: `to` has BENCH_MOST_SAMPLES. */
+void bench_add_samples(struct bench_samples *to, const struct bench_samples *from);
+double bench_median(const struct bench_samples *samples);
+double bench_quantile(const struct bench_samples *samples, double part);
 /* What two results differ by, relative to 1 or the value; NaN is NaN, and an infinity the same one. */
 double bench_difference(enum ir_element element, uint64_t a, uint64_t b);
 /* By how much the median is longer than the other's, as a factor, and between what it lies with 95 % of certainty (the
@@ -97,7 +103,7 @@ double bench_difference(enum ir_element element, uint64_t a, uint64_t b);
 struct bench_ratio {
     double ratio, low, high;
 };
-struct bench_ratio bench_compare(const struct bench_call *now, const struct bench_call *before);
+struct bench_ratio bench_compare(const struct bench_samples *now, const struct bench_samples *before);
 /* The least time that copies and tensor cores allow, nanoseconds; 0: not known. */
 double bench_bound(const struct bench *bench, const struct bench_call *call);
 

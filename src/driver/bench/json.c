@@ -41,13 +41,13 @@ static void add_call(cJSON *list, const struct bench *bench, const struct bench_
     add_number(one, "operations", call->operations);
     if (call->error >= 0)
         cJSON_AddNumberToObject(one, "error", call->error);
-    if (call->failed || !call->sample_count)
+    if (call->failed || !call->samples.count)
         return;
-    add_number(one, "median_ns", bench_median(call));
+    add_number(one, "median_ns", bench_median(&call->samples));
     add_number(one, "bound_ns", bench_bound(bench, call));
     add_number(one, "megahertz", call->megahertz);
     add_number(one, "watts", call->watts);
-    cJSON_AddItemToObject(one, "samples_ns", cJSON_CreateDoubleArray(call->samples, call->sample_count));
+    cJSON_AddItemToObject(one, "samples_ns", cJSON_CreateDoubleArray(call->samples.data, call->samples.count));
 }
 
 void bench_put_json(struct buffer *out, const struct bench *bench)
@@ -85,15 +85,15 @@ static bool read_call(struct bench *bench, const cJSON *one)
     const cJSON *samples = cJSON_GetObjectItemCaseSensitive(one, "samples_ns"), *sample;
     call->text = text_of(bench->arena, one, "call");
     call->failed = text_of(bench->arena, one, "failed");
-    call->samples = ARENA_ARRAY(bench->arena, double, BENCH_MOST_SAMPLES);
+    call->samples.data = ARENA_ARRAY(bench->arena, double, BENCH_MOST_SAMPLES);
     cJSON_ArrayForEach(sample, samples)
     {
         if (!cJSON_IsNumber(sample) || !(sample->valuedouble > 0 && sample->valuedouble < 1e300) ||
-            call->sample_count == BENCH_MOST_SAMPLES)
+            call->samples.count == BENCH_MOST_SAMPLES)
             return false;
-        call->samples[call->sample_count++] = sample->valuedouble;
+        call->samples.data[call->samples.count++] = sample->valuedouble;
     }
-    return call->text && (call->failed || call->sample_count);
+    return call->text && (call->failed || call->samples.count);
 }
 
 static bool read_all(struct bench *bench, const cJSON *all)

@@ -64,7 +64,7 @@ static void begin_panel(struct buffer *out, int number, const char *title, const
     put_line(out, LEFT, TOP, LEFT, HEIGHT - BOTTOM, axis_style);
 }
 
-static bool has_result(const struct bench_call *call) { return !call->failed && call->sample_count; }
+static bool has_result(const struct bench_call *call) { return !call->failed && call->samples.count; }
 
 /* Where a call stands in the sweep. */
 static double step_of(const struct bench *bench, int number)
@@ -102,7 +102,7 @@ static void put_sweep(struct buffer *out, const struct bench *bench)
         char text[32];
         if (!has_result(call) || bound <= 0)
             continue;
-        put_point(out, across(&x, step_of(bench, i)), upward(&y, fmin(100, bound / bench_median(call) * 100)),
+        put_point(out, across(&x, step_of(bench, i)), upward(&y, fmin(100, bound / bench_median(&call->samples) * 100)),
                   call->text);
         snprintf(text, sizeof text, "%.0f", step_of(bench, i));
         put_text(out, across(&x, step_of(bench, i)), HEIGHT - BOTTOM + 18, "middle", text);
@@ -147,7 +147,7 @@ static void put_roofline(struct buffer *out, const struct bench *bench)
         if (!has_result(call) || call->operations <= 0 || call->bytes <= 0)
             continue;
         double intensity = fmin(fmax(call->operations / call->bytes, x.low), x.high);
-        double reached = fmax(call->operations / bench_median(call) / 1000, y.low);
+        double reached = fmax(call->operations / bench_median(&call->samples) / 1000, y.low);
         put_point(out, across(&x, intensity), upward(&y, fmin(reached, y.high)), call->text);
     }
     buffer_puts(out, "</g>\n");

@@ -71,7 +71,7 @@ static void read_line(struct bench *bench, struct bench_call **call, const char 
         long number = strtol(rest, NULL, 10);
         *call = number >= 0 && number < bench->call_count ? &bench->calls[number] : NULL;
         if (*call)
-            (*call)->samples = ARENA_ARRAY(bench->arena, double, BENCH_MOST_SAMPLES);
+            (*call)->samples.data = ARENA_ARRAY(bench->arena, double, BENCH_MOST_SAMPLES);
     } else if (*call && (rest = word_behind(line, "failed")))
         (*call)->failed = rest;
     else if (*call && (rest = word_behind(line, "variant")))
@@ -80,8 +80,8 @@ static void read_line(struct bench *bench, struct bench_call **call, const char 
         char *end;
         (*call)->megahertz = strtod(rest, &end);
         (*call)->watts = strtod(end, NULL);
-    } else if (*call && (rest = word_behind(line, "sample")) && (*call)->sample_count < BENCH_MOST_SAMPLES)
-        (*call)->samples[(*call)->sample_count++] = strtod(rest, NULL);
+    } else if (*call && (rest = word_behind(line, "sample")) && (*call)->samples.count < BENCH_MOST_SAMPLES)
+        (*call)->samples.data[(*call)->samples.count++] = strtod(rest, NULL);
 }
 
 void bench_read_output(struct bench *bench, const char *text)
@@ -93,7 +93,7 @@ void bench_read_output(struct bench *bench, const char *text)
         text += size + (text[size] == '\n');
     }
     for (int i = 0; i < bench->call_count; i++)
-        if (!bench->calls[i].sample_count && !bench->calls[i].failed)
+        if (!bench->calls[i].samples.count && !bench->calls[i].failed)
             bench->calls[i].failed = "the program ended before";
 }
 

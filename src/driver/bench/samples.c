@@ -18,20 +18,26 @@ static double quantile(double *sorted, int count, double part)
     return sorted[low] + (sorted[high] - sorted[low]) * (at - low);
 }
 
-static void sort_samples(double *sorted, const struct bench_call *call)
+void bench_add_samples(struct bench_samples *to, const struct bench_samples *from)
 {
-    memcpy(sorted, call->samples, sizeof *sorted * (size_t)call->sample_count);
-    qsort(sorted, (size_t)call->sample_count, sizeof *sorted, compare_numbers);
+    for (int i = 0; i < from->count && to->count < BENCH_MOST_SAMPLES; i++)
+        to->data[to->count++] = from->data[i];
 }
 
-double bench_quantile(const struct bench_call *call, double part)
+static void sort_samples(double *sorted, const struct bench_samples *samples)
+{
+    memcpy(sorted, samples->data, sizeof *sorted * (size_t)samples->count);
+    qsort(sorted, (size_t)samples->count, sizeof *sorted, compare_numbers);
+}
+
+double bench_quantile(const struct bench_samples *samples, double part)
 {
     double sorted[BENCH_MOST_SAMPLES];
-    sort_samples(sorted, call);
-    return quantile(sorted, call->sample_count, part);
+    sort_samples(sorted, samples);
+    return quantile(sorted, samples->count, part);
 }
 
-double bench_median(const struct bench_call *call) { return bench_quantile(call, 0.5); }
+double bench_median(const struct bench_samples *samples) { return bench_quantile(samples, 0.5); }
 
 enum { RESAMPLINGS = 1000 };
 
@@ -52,15 +58,14 @@ static double resampled_median(const double *sorted, int count, uint64_t *state)
     return low + (sorted[at] - low) * 0.5;
 }
 
-struct bench_ratio bench_compare(const struct bench_call *now, const struct bench_call *before)
+struct bench_ratio bench_compare(const struct bench_samples *now, const struct bench_samples *before)
 {
     double ratios[RESAMPLINGS], here[BENCH_MOST_SAMPLES], there[BENCH_MOST_SAMPLES];
     uint64_t state = 1; /* the same result from the same samples */
     sort_samples(here, now);
     sort_samples(there, before);
     for (int i = 0; i < RESAMPLINGS; i++)
-        ratios[i] = resampled_median(here, now->sample_count, &state) /
-                    resampled_median(there, before->sample_count, &state);
+        ratios[i] = resampled_median(here, now->count, &state) / resampled_median(there, before->count, &state);
     qsort(ratios, RESAMPLINGS, sizeof *ratios, compare_numbers);
     return (struct bench_ratio){bench_median(now) / bench_median(before), quantile(ratios, RESAMPLINGS, 0.025),
                                 quantile(ratios, RESAMPLINGS, 0.975)};

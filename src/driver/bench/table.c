@@ -30,10 +30,10 @@ static void put_call(struct buffer *out, const struct bench *bench, const struct
         buffer_printf(out, "failed: %s\n", call->failed);
         return;
     }
-    double median = bench_median(call), bound = bench_bound(bench, call);
+    double median = bench_median(&call->samples), bound = bench_bound(bench, call);
     bench_put_time(out, median);
-    buffer_printf(out, "  %+5.1f %+5.1f %%  %8.1f", (bench_quantile(call, 0.1) / median - 1) * 100,
-                  (bench_quantile(call, 0.9) / median - 1) * 100, call->bytes / median);
+    buffer_printf(out, "  %+5.1f %+5.1f %%  %8.1f", (bench_quantile(&call->samples, 0.1) / median - 1) * 100,
+                  (bench_quantile(&call->samples, 0.9) / median - 1) * 100, call->bytes / median);
     if (counted)
         buffer_printf(out, "  %8.2f", call->operations / median / 1000);
     if (bound > 0)
@@ -88,7 +88,7 @@ static bool put_change(struct buffer *out, const struct bench *bench, const stru
         buffer_puts(out, then->failed ? "failed before\n" : "fails now\n");
         return !then->failed;
     }
-    struct bench_ratio r = bench_compare(now, then);
+    struct bench_ratio r = bench_compare(&now->samples, &then->samples);
     bool slower = r.low > 1 && r.ratio > 1 + least_change, faster = r.high < 1 && r.ratio < 1 - least_change;
     buffer_printf(out, "%.3f of the time before (95 %%: %.3f to %.3f)%s\n", r.ratio, r.low, r.high,
                   slower   ? ": slower"

@@ -10,38 +10,25 @@ static const double least_gain = 0.01;
 
 /* All rounds of a schedule at a call, and whether it was ahead in each. */
 struct pool {
-    struct bench_call taken, standard;
+    struct bench_samples taken, standard;
     int rounds, ahead;
 };
-
-void samples_add(struct bench_call *to, const struct samples *from)
-{
-    for (int i = 0; i < from->count && to->sample_count < BENCH_MOST_SAMPLES; i++)
-        to->samples[to->sample_count++] = from->data[i];
-}
-
-static double median(struct arena *arena, const struct samples *samples)
-{
-    struct bench_call call = {.samples = ARENA_ARRAY(arena, double, samples->count)};
-    samples_add(&call, samples);
-    return bench_median(&call);
-}
 
 static struct pool pool_rounds(struct arena *arena, const struct tune_log *log, const struct tune_call *call,
                                const char *values)
 {
     struct pool pool = {0};
-    pool.taken.samples = ARENA_ARRAY(arena, double, BENCH_MOST_SAMPLES);
-    pool.standard.samples = ARENA_ARRAY(arena, double, BENCH_MOST_SAMPLES);
+    pool.taken.data = ARENA_ARRAY(arena, double, BENCH_MOST_SAMPLES);
+    pool.standard.data = ARENA_ARRAY(arena, double, BENCH_MOST_SAMPLES);
     for (int i = 0; i < log->results.count; i++) {
         const struct tune_result *r = &log->results.data[i];
         if (!r->round || strcmp(r->values, values) != 0 || strcmp(r->call, call->text) != 0 ||
             strcmp(r->kernel, call->kernel) != 0)
             continue;
-        samples_add(&pool.taken, &r->taken);
-        samples_add(&pool.standard, &r->standard);
+        bench_add_samples(&pool.taken, &r->taken);
+        bench_add_samples(&pool.standard, &r->standard);
         pool.rounds++;
-        pool.ahead += median(arena, &r->taken) < median(arena, &r->standard);
+        pool.ahead += bench_median(&r->taken) < bench_median(&r->standard);
     }
     return pool;
 }

@@ -25,7 +25,7 @@ static const char *text_of(struct arena *arena, const cJSON *from, const char *n
     return text ? arena_string(arena, text) : NULL;
 }
 
-static bool read_samples(struct arena *arena, const cJSON *from, const char *name, struct samples *samples)
+static bool read_samples(struct arena *arena, const cJSON *from, const char *name, struct bench_samples *samples)
 {
     const cJSON *list = cJSON_GetObjectItemCaseSensitive(from, name), *one;
     int count = cJSON_GetArraySize(list);
@@ -239,7 +239,7 @@ static void put_text(struct buffer *out, const char *name, const char *text)
     buffer_put_json(out, text);
 }
 
-static void put_samples(struct buffer *out, const char *name, const struct samples *samples)
+static void put_samples(struct buffer *out, const char *name, const struct bench_samples *samples)
 {
     buffer_printf(out, ", \"%s\": [", name);
     for (int i = 0; i < samples->count; i++)

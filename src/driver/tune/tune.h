@@ -26,10 +26,6 @@ enum {
     TUNE_KEPT_SAMPLES = 50 /* of a round and call, in the log */
 };
 
-struct samples {
-    int count;
-    double *data; /* nanoseconds */
-};
 /* One call, as the log has it. */
 struct tune_call {
     const char *text;
@@ -47,7 +43,7 @@ struct tune_result {
     const char *kernel, *values; /* "BM=64, BN=64"; what is not named is the default's */
     const char *call;
     int round;
-    struct samples taken, standard;
+    struct bench_samples taken, standard;
 };
 struct tune_dropped {
     const char *kernel, *values, *reason;
@@ -135,15 +131,12 @@ bool build_begin(struct tune *tune, struct tune_unit *unit, enum exit_code *code
 void build_make(struct tune *tune, struct tune_unit *unit, int count, const int *numbers, const char **reasons);
 /* Runs the program of a candidate (0: the default).  samples: one a call of the unit.  NULL, or why it is dropped. */
 const char *build_run(struct tune *tune, struct tune_unit *unit, int number, double seconds, bool compares,
-                      struct samples *samples);
+                      struct bench_samples *samples);
 /* Makes the program of all that the tuning file says, under the number behind the candidates'.  NULL, or why not. */
 const char *build_tuned(struct tune *tune, struct tune_unit *unit);
 void build_remove(const struct tune_unit *unit, int number);
 /* NULL, or how what a candidate wrote differs from the default's. */
 const char *results_compare(const struct tune_unit *unit);
-
-/* Behind the samples that a call has, as many as there is room for. */
-void samples_add(struct bench_call *to, const struct samples *from);
 
 /* A schedule of a head beside its default, over the calls of the head. */
 struct tune_member {

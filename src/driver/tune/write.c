@@ -94,10 +94,8 @@ static double standard_time(const struct tune_log *log, const struct tune_call *
     double time = 0;
     for (int i = 0; i < log->results.count; i++) {
         const struct tune_result *r = &log->results.data[i];
-        if (strcmp(r->call, call->text) == 0 && strcmp(r->kernel, call->kernel) == 0) {
-            struct bench_call samples = {.samples = r->standard.data, .sample_count = r->standard.count};
-            time = bench_median(&samples);
-        }
+        if (strcmp(r->call, call->text) == 0 && strcmp(r->kernel, call->kernel) == 0)
+            time = bench_median(&r->standard);
     }
     return time;
 }
