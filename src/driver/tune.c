@@ -278,7 +278,7 @@ static bool verify(struct tune *tune)
         for (int i = 0; i < unit->calls.count && unit->ready; i++, calls++) {
             struct bench_ratio r = bench_compare(&taken[i], &standard[i]);
             sum -= log(r.ratio);
-            if (r.low > 1 && r.ratio > 1.01)
+            if (bench_is_slower(r))
                 printf("%s takes %.3f of the default's time with --tuning (95 %%: %.3f to %.3f)\n",
                        tune->log.calls.data[unit->calls.data[i]].text, r.ratio, r.low, r.high);
         }

@@ -104,6 +104,9 @@ struct bench_ratio {
     double ratio, low, high;
 };
 struct bench_ratio bench_compare(const struct bench_samples *now, const struct bench_samples *before);
+/* Whether two results differ, beyond what is between two runs of one program. */
+bool bench_is_slower(struct bench_ratio ratio);
+bool bench_is_faster(struct bench_ratio ratio);
 /* The least time that copies and tensor cores allow, nanoseconds; 0: not known. */
 double bench_bound(const struct bench *bench, const struct bench_call *call);
 

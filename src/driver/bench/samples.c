@@ -71,6 +71,12 @@ struct bench_ratio bench_compare(const struct bench_samples *now, const struct b
                                 quantile(ratios, RESAMPLINGS, 0.975)};
 }
 
+/* Two runs of one program differ by some tenths of a per cent, which samples of one run do not show. */
+static const double least_change = 0.01;
+
+bool bench_is_slower(struct bench_ratio r) { return r.low > 1 && r.ratio > 1 + least_change; }
+bool bench_is_faster(struct bench_ratio r) { return r.high < 1 && r.ratio < 1 - least_change; }
+
 double bench_bound(const struct bench *bench, const struct bench_call *call)
 {
     double moving = bench->copy > 0 ? call->bytes / bench->copy * 1e9 : 0;

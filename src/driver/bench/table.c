@@ -72,9 +72,6 @@ static const struct bench_call *find_call(const struct bench *bench, const char 
     return NULL;
 }
 
-/* Two runs of one program differ by some tenths of a per cent, which samples of one run do not show. */
-static const double least_change = 0.01;
-
 /* True: it is slower. */
 static bool put_change(struct buffer *out, const struct bench *bench, const struct bench_call *now,
                        const struct bench_call *then, int width)
@@ -89,11 +86,11 @@ static bool put_change(struct buffer *out, const struct bench *bench, const stru
         return !then->failed;
     }
     struct bench_ratio r = bench_compare(&now->samples, &then->samples);
-    bool slower = r.low > 1 && r.ratio > 1 + least_change, faster = r.high < 1 && r.ratio < 1 - least_change;
+    bool slower = bench_is_slower(r);
     buffer_printf(out, "%.3f of the time before (95 %%: %.3f to %.3f)%s\n", r.ratio, r.low, r.high,
-                  slower   ? ": slower"
-                  : faster ? ": faster"
-                           : "");
+                  slower               ? ": slower"
+                  : bench_is_faster(r) ? ": faster"
+                                       : "");
     return slower;
 }
 

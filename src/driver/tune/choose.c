@@ -5,9 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-/* Two runs of one program differ by some tenths of a per cent, which samples of one run do not show. */
-static const double least_gain = 0.01;
-
 /* All rounds of a schedule at a call, and whether it was ahead in each. */
 struct pool {
     struct bench_samples taken, standard;
@@ -47,8 +44,8 @@ static bool make_member(struct arena *arena, const struct tune_log *log, const s
         if (pool.rounds < TUNE_ROUNDS)
             return false;
         struct bench_ratio r = member->ratio[i] = bench_compare(&pool.taken, &pool.standard);
-        member->better[i] = r.high < 1 && r.ratio < 1 - least_gain && pool.ahead == pool.rounds;
-        member->worse[i] = r.low > 1 && r.ratio > 1 + least_gain;
+        member->better[i] = bench_is_faster(r) && pool.ahead == pool.rounds;
+        member->worse[i] = bench_is_slower(r);
         member->cost[i] = member->better[i] ? log1p(r.ratio - 1) : fmax(0, log1p(r.ratio - 1));
     }
     return true;
