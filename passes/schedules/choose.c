@@ -70,11 +70,7 @@ static void set_conditions(struct arena *arena, int count, struct kernel_choice 
                                                             least_of(arena, count - half, choices + half));
     first = with_text(arena, first,
                       arena_printf(arena, "the modelled time of %s%s is least", name, half > 1 ? " or the next" : ""));
-    if (when) {
-        struct kernel_expression *both = ARENA_NEW(arena, struct kernel_expression);
-        *both = (struct kernel_expression){.op = KERNEL_HOST_AND, .operand = {when, first}};
-        first = both;
-    }
+    first = when ? expression_make(arena, KERNEL_HOST_AND, when, first) : first;
     set_conditions(arena, half, choices, first);
     set_conditions(arena, count - half, choices + half, when);
 }

@@ -19,16 +19,6 @@ expression expression_leaf(struct arena *arena, enum kernel_host_op op, int64_t 
     return e;
 }
 
-bool expression_same(expression a, expression b)
-{
-    if (!a || !b || a == b)
-        return a == b;
-    bool same = a->op == b->op && a->number == b->number && a->dimension == b->dimension && a->cells == b->cells;
-    for (int i = 0; i < 3 && same; i++)
-        same = expression_same(a->operand[i], b->operand[i]);
-    return same;
-}
-
 static bool is_number(expression e, int64_t number) { return e->op == KERNEL_HOST_CONSTANT && e->number == number; }
 static bool is_positive(expression e) { return e->op == KERNEL_HOST_CONSTANT && e->number > 0; }
 
@@ -95,7 +85,7 @@ static expression make_quotient_up(struct arena *arena, expression a, expression
     if (a->op == KERNEL_HOST_CDIV && is_positive(a->operand[1]))
         return expression_make(arena, KERNEL_HOST_CDIV, a->operand[0],
                                expression_make(arena, KERNEL_HOST_MUL, a->operand[1], b));
-    if (a->op == KERNEL_HOST_MUL && expression_same(a->operand[1], b))
+    if (a->op == KERNEL_HOST_MUL && kernel_expression_same(a->operand[1], b))
         return a->operand[0];
     if (a->op == KERNEL_HOST_MIN)
         return expression_make(arena, KERNEL_HOST_MIN, expression_make(arena, KERNEL_HOST_CDIV, a->operand[0], b),
@@ -115,10 +105,10 @@ static expression make_quotient(struct arena *arena, expression a, expression b)
 
 static expression make_least(expression a, expression b)
 {
-    if (expression_same(a, b))
+    if (kernel_expression_same(a, b))
         return a;
     if (a->op == KERNEL_HOST_CDIV && b->op == KERNEL_HOST_CDIV && is_positive(a->operand[1]) &&
-        is_positive(b->operand[1]) && expression_same(a->operand[0], b->operand[0]))
+        is_positive(b->operand[1]) && kernel_expression_same(a->operand[0], b->operand[0]))
         return a->operand[1]->number > b->operand[1]->number ? a : b;
     return NULL;
 }

@@ -7,7 +7,6 @@ const struct kernel_expression *expression_leaf(struct arena *arena, enum kernel
 /* Of two operands, where both are there, else NULL.  Simplified by what holds where extents are not negative. */
 const struct kernel_expression *expression_make(struct arena *arena, enum kernel_host_op op,
                                                 const struct kernel_expression *a, const struct kernel_expression *b);
-bool expression_same(const struct kernel_expression *a, const struct kernel_expression *b);
 
 /* What the names of an entry, its keys and scalars are, and the multiprocessors. */
 struct expression_point {

@@ -306,7 +306,7 @@ static void add_term(struct walk *walk, struct account *sum, struct term term)
 {
     for (int i = 0; i < sum->terms.count; i++) {
         struct term *other = &sum->terms.data[i];
-        if (expression_same(other->turns, term.turns)) {
+        if (kernel_expression_same(other->turns, term.turns)) {
             other->busy += term.busy;
             other->waits += term.waits;
             return;

@@ -115,6 +115,8 @@ int kernel_cells_first(const struct kernel_cells_plan *plan, const struct kernel
 const struct kernel_expression *kernel_expression_find(struct arena *arena, const struct kernel_expression *expression,
                                                        bool (*is)(const struct kernel_expression *part, void *context),
                                                        void *context);
+/* Whether two are the same tree, from which places of the source and with which texts ever. */
+bool kernel_expression_same(const struct kernel_expression *a, const struct kernel_expression *b);
 
 /* ---- the C side ---- */
 enum kernel_parameter_kind { KERNEL_VIEW, KERNEL_SCALAR, KERNEL_POINTER, KERNEL_ENUM, KERNEL_KEY, KERNEL_STRUCT };

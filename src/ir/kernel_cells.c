@@ -1,4 +1,5 @@
-/* Which cells a host expression needs.  A tree names cells, whose own trees name others; the walk meets each once. */
+/* Host expressions as trees: which cells they need, parts of them, and whether two are the same.  A tree names cells, whose
+ * own trees name others; the walk meets each once. */
 #include "ir/kernel.h"
 
 #include <stdlib.h>
@@ -88,4 +89,16 @@ const struct kernel_expression *kernel_expression_find(struct arena *arena, cons
         }
     }
     return found;
+}
+
+bool kernel_expression_same(const struct kernel_expression *a, const struct kernel_expression *b)
+{
+    if (a == b)
+        return true;
+    if (!a || !b || a->op != b->op || a->number != b->number || a->dimension != b->dimension || a->cells != b->cells)
+        return false;
+    for (int i = 0; i < 3; i++)
+        if (!kernel_expression_same(a->operand[i], b->operand[i]))
+            return false;
+    return true;
 }

@@ -14,18 +14,6 @@
 #include "ir/query.h"
 #include "ir/text.h"
 
-static bool is_same_tree(const struct kernel_expression *a, const struct kernel_expression *b)
-{
-    if (a == b)
-        return true;
-    if (!a || !b || a->op != b->op || a->number != b->number || a->dimension != b->dimension || a->cells != b->cells)
-        return false;
-    for (int i = 0; i < 3; i++)
-        if (!is_same_tree(a->operand[i], b->operand[i]))
-            return false;
-    return true;
-}
-
 /* ---- assumptions of which nothing makes use ---- */
 
 static bool is_computed(const struct ir_operation *op)
@@ -162,14 +150,14 @@ static bool is_alike(const struct kernel_entry *entry, const struct kernel_varia
     if (!has_same_keys(entry, a, b))
         return false;
     for (int d = 0; d < a->grid_rank; d++)
-        if (!is_same_tree(a->grid[d], b->grid[d]))
+        if (!kernel_expression_same(a->grid[d], b->grid[d]))
             return false;
     return true;
 }
 
 static bool is_part(const struct kernel_expression *all, const struct kernel_expression *part)
 {
-    return is_same_tree(all, part) ||
+    return kernel_expression_same(all, part) ||
            (all && all->op == KERNEL_HOST_AND && (is_part(all->operand[0], part) || is_part(all->operand[1], part)));
 }
 
@@ -194,7 +182,7 @@ static bool can_serve(const struct kernel_entry *entry, int later, int earlier)
             in_set = in_set || variants[i].schedule || variants[i].when;
             between += i != earlier && i != later;
         }
-    return !in_set || (!between && is_same_tree(a->predicate, b->predicate));
+    return !in_set || (!between && kernel_expression_same(a->predicate, b->predicate));
 }
 
 static const struct kernel_expression *either(struct arena *arena, const struct kernel_expression *a,
