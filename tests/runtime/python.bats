@@ -414,9 +414,11 @@ used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and has
 given = {node.name for node in tree.body if isinstance(node, (ast.ClassDef, ast.FunctionDef))}
 given |= {target.id for node in tree.body if isinstance(node, ast.Assign) for target in node.targets}
 source = open(sys.argv[1] + "/src/driver/header/python.c").read()
-source = source[source.index("taken[] = {"):]
-taken = set(re.findall(r'"(\w+)"', source[:source.index("};")]))
-missing = {name for name in used | given | set(keyword.kwlist) if name[0] != "_"} - taken
+def listed(name):
+    start = source.index(name + "[] = {")
+    return set(re.findall(r'"(\w+)"', source[start:source.index("};", start)]))
+missing = {name for name in used | given if name[0] != "_"} - listed("taken")
+missing |= set(keyword.kwlist) - listed("keywords")
 assert len(used) > 20 and len(given) > 20 and not missing, missing
 END
 }

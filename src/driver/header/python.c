@@ -19,94 +19,37 @@
 
 /* ---- names and texts -------------------------------------------------------------------------------------------- */
 
-/* Keywords first, what the shared part calls of Python itself, and what it gives users. */
-static const char *const taken[] = {
-    "False",
-    "None",
-    "True",
-    "and",
-    "as",
-    "assert",
-    "async",
-    "await",
-    "break",
-    "class",
-    "continue",
-    "def",
-    "del",
-    "elif",
-    "else",
-    "except",
-    "finally",
-    "for",
-    "from",
-    "global",
-    "if",
-    "import",
-    "in",
-    "is",
-    "lambda",
-    "nonlocal",
-    "not",
-    "or",
-    "pass",
-    "raise",
-    "return",
-    "try",
-    "while",
-    "with",
-    "yield",
-    "all",
-    "any",
-    "bool",
-    "bytes",
-    "dict",
-    "enumerate",
-    "getattr",
-    "hasattr",
-    "int",
-    "isinstance",
-    "len",
-    "list",
-    "memoryview",
-    "next",
-    "range",
-    "reversed",
-    "set",
-    "setattr",
-    "str",
-    "super",
-    "tuple",
-    "type",
-    "vars",
-    "zip",
-    "property",
-    "CPU",
-    "Error",
-    "View",
-    "Info",
-    "Array",
-    "ArgumentError",
-    "Any",
-    "TypeError",
-    "ValueError",
-    "KeyError",
-    "OSError",
-    "ImportError",
-    "OverflowError",
-    "RuntimeError",
-    "AttributeError",
-    "set_workspace",
-    "stream",
-    "variant",
-    "overlap",
-    "priority",
-    "this_thread",
-    "mro",
-    "annotations",
+static const char *const keywords[] = {
+    "False", "None",     "True",  "and",    "as",   "assert", "async",  "await",    "break",
+    "class", "continue", "def",   "del",    "elif", "else",   "except", "finally",  "for",
+    "from",  "global",   "if",    "import", "in",   "is",     "lambda", "nonlocal", "not",
+    "or",    "pass",     "raise", "return", "try",  "while",  "with",   "yield",
 };
 
-enum { KEYWORD_COUNT = 35 };
+/* What the shared part calls of Python itself, and what it gives users. */
+static const char *const taken[] = {
+    "all",           "any",           "bool",         "bytes",          "dict",          "enumerate",
+    "getattr",       "hasattr",       "int",          "isinstance",     "len",           "list",
+    "memoryview",    "next",          "range",        "reversed",       "set",           "setattr",
+    "str",           "super",         "tuple",        "type",           "vars",          "zip",
+    "property",      "CPU",           "Error",        "View",           "Info",          "Array",
+    "ArgumentError", "Any",           "TypeError",    "ValueError",     "KeyError",      "OSError",
+    "ImportError",   "OverflowError", "RuntimeError", "AttributeError", "set_workspace", "stream",
+    "variant",       "overlap",       "priority",     "this_thread",    "mro",           "annotations",
+};
+
+static bool is_among(const char *const *names, size_t count, const char *name, size_t size)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strlen(names[i]) == size && strncmp(name, names[i], size) == 0)
+            return true;
+    return false;
+}
+
+static bool is_keyword(const char *name, size_t size)
+{
+    return is_among(keywords, sizeof keywords / sizeof *keywords, name, size);
+}
 
 bool python_is_module_name(const char *name, int size)
 {
@@ -115,10 +58,7 @@ bool python_is_module_name(const char *name, int size)
         if (!is_letter && (i == 0 || !isdigit((unsigned char)name[i])))
             return false;
     }
-    for (int i = 0; i < KEYWORD_COUNT; i++)
-        if ((int)strlen(taken[i]) == size && strncmp(name, taken[i], (size_t)size) == 0)
-            return false;
-    return size > 0;
+    return size > 0 && !is_keyword(name, (size_t)size);
 }
 
 /* A name with `_` behind it where it would hide something; so that two names stay two, one that ends in `_` gets another. */
@@ -127,9 +67,8 @@ static void put_name(struct buffer *out, const char *name)
     size_t size = strlen(name);
     while (size > 0 && name[size - 1] == '_')
         size--;
-    bool is_taken = name[0] == '_';
-    for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
-        is_taken |= strlen(taken[i]) == size && strncmp(name, taken[i], size) == 0;
+    bool is_taken = name[0] == '_' || is_keyword(name, size) ||
+                    is_among(taken, sizeof taken / sizeof *taken, name, size);
     buffer_printf(out, "%s%s", name, is_taken ? "_" : "");
 }
 
