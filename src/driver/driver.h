@@ -74,8 +74,10 @@ bool plan_option_report(struct compilation *compilation);
 /* Runs --passes or the pipeline on every variant. */
 bool lower_module(struct compilation *compilation);
 /* limits.c: variants that no GPU of their row could run are left out of the entry where another of that row stays, with
- * a warning, and silently those that the compiler has chosen and that are long or keep tiles in local memory.  False: none stays, which is reported. */
+ * a warning, and silently those that the compiler has chosen and that are long or keep tiles in local memory.  False: none
+ * stays, which is reported. */
 bool limits_apply(struct compilation *compilation, struct kernel_entry *entry);
+/* Warns of a variant for a GPU that takes long to compile. */
 void limits_warn_of_length(struct compilation *compilation, const char *kernel, const struct kernel_variant *variant);
 /* instance: what remarks and warnings call it; knobs that do nothing are added to `idle`, if there is one. */
 bool lower_function(struct compilation *compilation, struct ir_function *function, const struct target_row *row,

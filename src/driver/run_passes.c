@@ -1,7 +1,6 @@
 /* Passes over the variants of a module: the pipeline of each target, or the list of --passes; --print-after and --fuel.
  */
 #include "driver/driver.h"
-#include "ir/layout/layout.h"
 
 #include <string.h>
 
@@ -185,7 +184,7 @@ bool lower_function(struct compilation *compilation, struct ir_function *functio
     return pass_run_all(&run, function, &context);
 }
 
-/* ---- length of the code ---- */
+/* ---- all variants ---- */
 
 static void merge_variants(struct compilation *compilation)
 {
@@ -205,7 +204,7 @@ bool lower_module(struct compilation *compilation)
             idle.counts_consumers = variant->counts_consumers;
             ok = lower_function(compilation, variant->function, &target_rows[variant->target], variant->label, &idle) &&
                  ok;
-            if (ok && target_rows[variant->target].kind != TARGET_CPU)
+            if (ok)
                 limits_warn_of_length(compilation, entry->kernel, variant);
         }
         if (ok && compilation->options->emit != EMIT_TIR && !compilation->options->interpret)
