@@ -259,7 +259,8 @@ struct kernel_variant {
     bool counts_consumers;        /* the warps of its schedule are told as `consumers` */
     struct ir_module *module;     /* holds function and what it calls */
     struct ir_function *function; /* Value level as lowered; passes work on it in place */
-    const char *label;            /* for reports and query: softmax_f16[B=1024] sm_90a aligned */
+    const char *label;            /* for reports and query: softmax<f16>[B=1024] sm_90a aligned */
+    const char *facts;            /* of the label: aligned; NULL: it comes from a .tir file */
     /* Variants of one kernel that share a number have the same code (targets/common/same_code.h); 0: nobody looked. */
     int code;
     struct kernel_cpu_code cpu;

@@ -47,6 +47,27 @@ tune() { expect 0 tilecc tune -arch=cpu --seconds=0.01 "$@"; }
     grep -q '^# axpy cpu: over 1 shape none of 0 schedules is better than the default by more than the noise$' k.tuning
 }
 
+@test "facts of strides are told where all names of tune are the compiler's own" {
+    cat >rows.tile <<'END'
+kernel rows(x: in strided f32[M, K], y: out f32[M]) grid(m: M) tune(split_k: {1, 4})
+{
+    var s = f32(0);
+    for k in 0 .. cdiv(K, 64) {
+        s += sum(x[m, k*64 +: 64]);
+    }
+    y[m] = s;
+}
+END
+    tune --budget=5 rows.tile 'rows([10, 400])'
+    grep -q '"kernel": "rows", "facts": "x.stride\[1\]=1 general"' rows.tuning.log
+    grep -q '^\(# \)\?rows cpu x.stride\[1\]=1 general' rows.tuning || { cat rows.tuning; return 1; }
+    printf 'tuning 1\nrows cpu x.stride[1]=1 general\n    [split_k=4] when K >= 64\n' >by.tuning
+    expect 0 tilecc -arch=cpu --tuning=by.tuning rows.tile -o rows.o
+    expect 0 tilecc info rows.o
+    contains 'rows[split_k=4] cpu x.stride[1]=1 general: '
+    contains '; when K >= 64'
+}
+
 @test "instances of other types and keys are tuned by themselves" {
     cat >rows.tile <<'END'
 kernel rows<T: {f32, f16}>(x: in T[M, N], y: out T[M]) const(B: {64, 256} >= N) grid(m: cdiv(M, R)) tune(R: {1, 64} = 1)

@@ -12,9 +12,10 @@ struct front_space *tune_space(struct tune *tune) { return tune->asked ? &tune->
 /* "softmax<f16>" of the label "softmax<f16>[B=1024] sm_90a aligned", in which names of `tune` may stand, too. */
 static const char *name_entry(struct arena *arena, const char *label, const char *target)
 {
-    const char *end = strchr(label, '['), *found = strstr(label, arena_printf(arena, " %s", target));
-    end = end ? end : found;
-    return end ? arena_substring(arena, label, (size_t)(end - label)) : label;
+    const char *end = strstr(label, arena_printf(arena, " %s ", target));
+    size_t size = end ? (size_t)(end - label) : strlen(label);
+    const char *bracket = memchr(label, '[', size); /* facts have some, too */
+    return arena_substring(arena, label, bracket ? (size_t)(bracket - label) : size);
 }
 
 static void put_key(struct buffer *out, const struct kernel_key *key, int64_t value)
@@ -48,22 +49,18 @@ static const char *name_instance(const struct tune *tune, const struct kernel_en
     return name;
 }
 
-/* "aligned" of the label "softmax<f16>[B=1024] sm_90a aligned"; nothing where its keys have one instance alone. */
-static const char *name_facts(const struct tune *tune, const struct kernel_entry *entry,
-                              const struct kernel_variant *chosen)
+/* "aligned"; nothing where its keys have one instance alone. */
+static const char *name_facts(const struct kernel_entry *entry, const struct kernel_variant *chosen)
 {
-    const char *word = arena_printf(tune->arena, " %s ", target_rows[tune->target].name),
-               *end = strchr(chosen->label, ']'), *found = strstr(end ? end : chosen->label, word);
-    bool alone = true;
     for (int i = 0; i < entry->variants.count; i++) {
         const struct kernel_variant *other = &entry->variants.data[i];
         bool same = other->target == chosen->target;
         for (int k = 0; same && k < entry->keys.count; k++)
             same = other->key_values[k] == chosen->key_values[k];
-        const char *theirs = same ? strstr(other->label, word) : NULL;
-        alone = alone && !(theirs && found && strcmp(theirs, found) != 0);
+        if (same && strcmp(other->facts, chosen->facts) != 0)
+            return chosen->facts;
     }
-    return alone || !found ? "" : arena_string(tune->arena, found + strlen(word));
+    return "";
 }
 
 static bool add_call(struct tune *tune, struct bench_call *bench, double weight)
@@ -78,7 +75,7 @@ static bool add_call(struct tune *tune, struct bench_call *bench, double weight)
         return false;
     }
     call.kernel = name_instance(tune, entry, variant);
-    call.facts = name_facts(tune, entry, variant);
+    call.facts = name_facts(entry, variant);
     call.names = ARENA_ARRAY(tune->arena, const char *, entry->names.count);
     call.extents = ARENA_ARRAY(tune->arena, int64_t, entry->names.count);
     for (int i = 0; i < entry->names.count; i++) {

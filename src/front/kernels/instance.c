@@ -214,6 +214,22 @@ static bool is_left_open(const struct variant_plan *plan, int knob)
     return plan->entry->kernel->tuning.data[knob].known && v->kind == VALUE_INTEGER && v->integer == 0;
 }
 
+const char *variant_facts(const struct variant_plan *plan)
+{
+    struct arena *arena = plan->entry->kernel->front->arena;
+    const char *last = plan->facts.aligned ? " aligned" : plan->facts.special < 0 ? " general" : "";
+    struct buffer text = {0};
+    if (plan->facts.special >= 0)
+        buffer_printf(&text, " special%d", plan->facts.special + 1);
+    for (int i = 0; i < plan->entry->entry->parameters.count; i++)
+        if (plan->facts.unit[i] >= 0)
+            buffer_printf(&text, " %s.stride[%d]=1", plan->entry->entry->parameters.data[i].name, plan->facts.unit[i]);
+    buffer_puts(&text, last);
+    const char *facts = arena_string(arena, text.data + 1);
+    buffer_free(&text);
+    return facts;
+}
+
 const char *variant_label(const struct variant_plan *plan)
 {
     const struct entry_plan *entry = plan->entry;
@@ -235,13 +251,7 @@ const char *variant_label(const struct variant_plan *plan)
     }
     if (*separator == ',')
         buffer_putc(&text, ']');
-    buffer_printf(&text, " %s", target);
-    if (plan->facts.special >= 0)
-        buffer_printf(&text, " special%d", plan->facts.special + 1);
-    for (int i = 0; i < entry->entry->parameters.count; i++)
-        if (plan->facts.unit[i] >= 0)
-            buffer_printf(&text, " %s.stride[%d]=1", entry->entry->parameters.data[i].name, plan->facts.unit[i]);
-    buffer_puts(&text, plan->facts.aligned ? " aligned" : plan->facts.special < 0 ? " general" : "");
+    buffer_printf(&text, " %s %s", target, variant_facts(plan));
     const char *label = arena_substring(entry->kernel->front->arena, text.data, text.size);
     buffer_free(&text);
     return label;
@@ -384,7 +394,8 @@ bool variant_build(struct variant_plan *plan, struct kernel_variant *variant)
     int64_t *values = ARENA_ARRAY(front->arena, int64_t, plan->entry->entry->keys.count);
     for (int i = 0; i < plan->entry->entry->keys.count; i++)
         values[i] = key_number(plan->keys[i]);
-    *variant = (struct kernel_variant){.target = plan->target, .key_values = values, .label = plan->label};
+    *variant = (struct kernel_variant){
+        .target = plan->target, .key_values = values, .label = plan->label, .facts = variant_facts(plan)};
     bool good = fill_grid(&e, plan, variant);
     good = scratch_measure(&e, plan) && good;
     variant->scratch_extents = plan->scratch_extents;

@@ -215,6 +215,7 @@ int facts_list(struct elaborator *e, const struct entry_plan *plan, bool cpu, st
 /* Whether the facts of the plan can be, whatever the arguments are: a clause `specialize` may ask for values of `tune`. */
 bool facts_are_possible(struct elaborator *e, const struct variant_plan *plan);
 const char *variant_label(const struct variant_plan *plan); /* "softmax<f16>[B=1024] sm_90a aligned" */
+const char *variant_facts(const struct variant_plan *plan); /* "aligned", with which the label ends; never empty */
 bool variant_build(struct variant_plan *plan, struct kernel_variant *variant);
 /* The schedules of one target, keys and facts, in the order in which the wrapper looks at them; the last is taken always.
  * `plan` has all but its schedule. */

@@ -29,8 +29,7 @@ static bool is_meant(struct tuned_kernel *tuned, const struct variant_plan *plan
         tuned->has_facts = true;
         return true;
     }
-    const char *place = strstr(plan->label, arena_printf(front->arena, " %s ", target));
-    const char *facts = place ? place + strlen(target) + 2 : plan->label;
+    const char *facts = variant_facts(plan);
     if (!tuned->other_facts)
         tuned->other_facts = arena_printf(front->arena, "`%s`", facts);
     else if (!strstr(tuned->other_facts, arena_printf(front->arena, "`%s`", facts)))
