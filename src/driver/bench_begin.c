@@ -1,4 +1,5 @@
-/* What comes before calls are measured: the device, the words of the command line, the files of the program. */
+/* What comes before calls are measured, for bench.c and tune.c: the device, the words of the command line, the files of the
+ * program.  It stands beside the folder bench/, as it asks the files here that call the folder (compile.c, emit.c). */
 #include "driver/bench/bench.h"
 
 #include <dlfcn.h>

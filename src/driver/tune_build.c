@@ -1,6 +1,9 @@
-/* Programs of schedules, made and run.  The folder of a unit holds the calls as a C program, which all its programs have in
- * common, the run time, a folder for each candidate, by its number, with its kernels and its program (0: the default), and
- * folders with what calls have written by the default and by another (tune/results.c).
+/* Programs of schedules, made and run.  It stands beside the folder tune/, as it starts compilations, which call the folder
+ * (compile.c).
+ *
+ * The folder of a unit holds the calls as a C program, which all its programs have in common, the run time, a folder for
+ * each candidate, by its number, with its kernels and its program (0: the default), and folders with what calls have written
+ * by the default and by another (tune/results.c).
  *
  * Each candidate is compiled and linked in a process of its own, several at a time, and measured by itself. */
 #include "driver/tune/tune.h"

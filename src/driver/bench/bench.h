@@ -1,7 +1,7 @@
 /* `tilecc bench`: times kernels of a source by calls that the command line gives.
  *
- *   bench.c      (above) the command: what is asked, in which order
- *   bench_begin.c  (beside bench.c) the device, the words of the command line, the files of the program
+ *   bench.c      (above, as compilations call what is here and it starts them) the command: what is asked, in which order
+ *   bench_begin.c  (above) the device, the words of the command line, the files of the program
  *   calls.c      calls read and bound to the source's entries; what each must move and compute
  *   formula.c    --operations: what a call computes, by the names of its extents
  *   program.c    the C program that makes the calls; measure.h is the rest of it

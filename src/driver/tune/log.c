@@ -210,12 +210,8 @@ bool tune_log_resume(struct tune *tune)
         return true;
     tune->log.device = found.device;
     tune->log.driver = found.driver;
-    tune->log.results.data = found.results.data;
-    tune->log.results.count = found.results.count;
-    tune->log.results.capacity = found.results.capacity;
-    tune->log.dropped.data = found.dropped.data;
-    tune->log.dropped.count = found.dropped.count;
-    tune->log.dropped.capacity = found.dropped.capacity;
+    tune->log.results = found.results;
+    tune->log.dropped = found.dropped;
     return true;
 }
 

@@ -1,7 +1,8 @@
 /* `tilecc tune`: measures the schedules that `tune` of a kernel allows, over calls of the user's, and writes a file by
  * which --tuning takes the better ones.
  *
- *   tune.c          (above) the command: what is measured in which order
+ *   tune.c          (above, as compilations call what is here and it starts them) the command: what is measured in which
+ *                   order
  *   tune_build.c    (above) programs of schedules made and run
  *   units.c         calls bound to the source; those of one instance are one unit
  *   search.c        which schedules are tried next

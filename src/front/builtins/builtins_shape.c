@@ -338,7 +338,7 @@ void zeros_note(struct elaborator *e, struct diagnostic *d, const struct ast_exp
         buffer_printf(&text, "%s%s", i ? ", " : "", front_source(e, shape->elements.data[i]));
     buffer_printf(&text, "%s](0)", shape->elements.count ? "" : front_source(e, shape));
     front_note(e, d, call->at, "a tile of zeros is `%s`", text.data);
-    front_fixit(e, d, call->at, FIXIT_PROBABLE, arena_printf(e->arena, "%s", text.data));
+    front_fixit(e, d, call->at, FIXIT_PROBABLE, arena_string(e->arena, text.data));
     buffer_free(&text);
 }
 

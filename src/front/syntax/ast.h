@@ -423,7 +423,6 @@ const struct ast_expression *parse_expression(struct parse_context *context, str
 /* Reads a file for parsing: bytes and name in the arena.  NULL: reported at `at` (E0801, E0802). */
 const struct source *parse_open(struct parse_context *context, const char *path, struct location at);
 
-/* Writes the file in canonical form: parsing that again gives an equal tree (comments other than `///` are dropped). */
 /* What an expression does with a name: f of `f(x)` is called, x of `x.extent` is asked, x of `x[i] = v` is stored, and of
  * `x[i] += v` and `atomic_add(x[i], v)` changed. */
 enum ast_use { AST_USE_VALUE, AST_USE_CALLED, AST_USE_ASKED, AST_USE_STORED, AST_USE_CHANGED };
@@ -435,6 +434,7 @@ const struct ast_expression *ast_find_name_in_body(const struct ast_declaration 
                                                    void *context);
 /* n + c, n - c, c*n, n*c, with c a literal: the name n and the numbers; NULL: the expression is none of these. */
 const char *ast_split_sum(const struct ast_expression *expression, int64_t *multiply, int64_t *add);
+/* Writes the file in canonical form: parsing that again gives an equal tree (comments other than `///` are dropped). */
 void ast_print(const struct ast_file *file, struct buffer *out);
 /* One expression or type in canonical form, for messages. */
 void ast_print_expression(const struct ast_expression *expression, struct buffer *out);
