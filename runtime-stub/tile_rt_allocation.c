@@ -20,9 +20,7 @@ static struct {
 
 void tile_rt_allocation_after_fork(void)
 {
-    static const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
-    memcpy(&said.lock, &fresh,
-           sizeof fresh); /* a thread that is not here may have held it, with the list in two parts */
+    tile_rt_lock_after_fork(&said.lock); /* who held it may have left the list in two parts */
     said.first = NULL;
 }
 

@@ -294,8 +294,7 @@ static int use_driver(void)
 
 void tile_rt_cuda_after_fork(void)
 {
-    static const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
-    memcpy(&cuda.lock, &fresh, sizeof fresh); /* a thread that is not here may have held it */
+    tile_rt_lock_after_fork(&cuda.lock);
     if (cuda.state != 1)
         return;
     cuda.status = TILE_ERR_FORKED;

@@ -44,6 +44,13 @@
 #error "tile_rt needs gcc or clang (atomic builtins, __thread)"
 #endif
 
+/* In the child of a fork: a thread that is not here may have held the lock. */
+static inline void tile_rt_lock_after_fork(pthread_mutex_t *lock)
+{
+    static const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
+    *lock = fresh;
+}
+
 /* A CUtensorMap: its insides are the driver's. */
 struct tile_rt_tensor_map {
     uint64_t words[16];

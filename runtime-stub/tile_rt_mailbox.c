@@ -42,11 +42,7 @@ static struct {
 #undef X
 } shared = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-void tile_rt_mailbox_after_fork(void)
-{
-    static const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
-    memcpy(&shared.lock, &fresh, sizeof fresh); /* a thread that is not here may have held it */
-}
+void tile_rt_mailbox_after_fork(void) { tile_rt_lock_after_fork(&shared.lock); }
 
 /* Under the lock.  False: the driver lacks one that a report cannot do without. */
 static int find_functions(void)

@@ -107,8 +107,7 @@ static struct {
 
 void tile_rt_pool_after_fork(void)
 {
-    static const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
-    memcpy(&pools.lock, &fresh, sizeof fresh); /* a thread that is not here may have held it */
+    tile_rt_lock_after_fork(&pools.lock);
     pools.pool = NULL;
     pools.parallel_for = NULL;
 }
@@ -122,11 +121,10 @@ static void relax(void)
 #endif
 }
 
-/* ---- floating point -----------------------------------------------------------------------------------------------
+/* ---- floating point --------------------------------------------------------------------------------------------- */
 
- * Kernels round to nearest, keep denormals and trap on nothing, whatever the program has set: a result must not depend
- on
- * which thread computed it. */
+/* Kernels round to nearest, keep denormals and trap on nothing, whatever the program has set: a result must not depend
+ * on which thread computed it. */
 
 #if defined(__x86_64__)
 typedef unsigned float_state;

@@ -13,8 +13,7 @@ enum { MAX_NAME = 4096 };
 
 void tile_rt_record_after_fork(struct tile_rt_record *record)
 {
-    static const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
-    memcpy(&record->lock, &fresh, sizeof fresh); /* a thread that is not here may have held it */
+    tile_rt_lock_after_fork(&record->lock);
     if (record->state != TILE_RT_RECORD_open)
         return;
     close(record->file);

@@ -68,9 +68,8 @@ static __thread struct workspace on_processor;
 
 void tile_rt_workspace_after_fork(void)
 {
-    static const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
-    memcpy(&shared.lock, &fresh, sizeof fresh); /* a thread that is not here may have held it, and those of launches */
-    shared.given = NULL;
+    tile_rt_lock_after_fork(&shared.lock);
+    shared.given = NULL; /* whose locks somebody may hold, too */
 }
 
 /* ---- what a program gives --------------------------------------------------------------------------------------- */
