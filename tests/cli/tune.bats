@@ -39,6 +39,19 @@ tune() { expect 0 tilecc tune -arch=cpu --seconds=0.01 "$@"; }
     [ -z "$(ls folders)" ]
 }
 
+@test "of a look that was cut off and made again the log has some calls twice" {
+    slow_default
+    tune k.tile 'k_axpy(2, [N])' N=20000,40000
+    sed -i '/"round"/d' k.tuning.log
+    for call in 20000,1000 20000,1000 40000,10; do
+        printf '{"kernel": "axpy", "values": "B=4096", "call": "k_axpy(2, [%s])", "round": 0, "ns": [%s.0], "default": [1000.0]}\n' \
+            "${call%,*}" "${call#*,}" >>k.tuning.log
+    done
+    tune k.tile 'k_axpy(2, [N])' N=20000,40000
+    contains '0 of them new'
+    grep -q '"round": 1' k.tuning.log || { cat k.tuning.log; return 1; } # the second call promises much
+}
+
 @test "what gives other results or cannot be made is dropped, and the log says why" {
     sed -i 's/tune(.*)/tune(B: {64, 1073741824} = 64, C: {1, 2} = 1)/; s/y\[i +: B\];/y[i +: B] + f32(C);/' k.tile
     tune -w k.tile 'k_axpy(2, [1000])'

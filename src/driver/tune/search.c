@@ -63,11 +63,12 @@ void search_note(struct tune_unit *unit, int number, const float *scores)
         own[i] = scores ? scores[i] : drop_score;
 }
 
-/* What the log has of a candidate at all calls. */
+/* What the log has of a candidate at all calls.  A line may come twice: those of a look that was cut off are there, too. */
 static void take_from_log(const struct tune *tune, struct tune_unit *unit)
 {
     size_t calls = (size_t)unit->calls.count;
     float *scores = ARENA_ARRAY(tune->arena, float, calls *(size_t)unit->space.count);
+    bool *has = ARENA_ARRAY(tune->arena, bool, calls *(size_t)unit->space.count);
     int *met = ARENA_ARRAY(tune->arena, int, unit->space.count);
     for (int i = 0; i < tune->log.results.count; i++) {
         const struct tune_result *r = &tune->log.results.data[i];
@@ -75,10 +76,14 @@ static void take_from_log(const struct tune *tune, struct tune_unit *unit)
         int call = number < 0 ? -1 : find_call(tune, unit, r->call);
         if (call < 0)
             continue;
-        scores[(size_t)number * calls + (size_t)call] = logf((float)(r->taken.data[0] / r->standard.data[0]));
-        if (++met[number] == unit->calls.count)
-            search_note(unit, number, scores + (size_t)number * calls);
+        size_t place = (size_t)number * calls + (size_t)call;
+        scores[place] = logf((float)(r->taken.data[0] / r->standard.data[0]));
+        met[number] += !has[place];
+        has[place] = true;
     }
+    for (int n = 0; n < unit->space.count; n++)
+        if (met[n] == unit->calls.count)
+            search_note(unit, n, scores + (size_t)n * calls);
     for (int i = 0; i < tune->log.dropped.count; i++) {
         const struct tune_dropped *d = &tune->log.dropped.data[i];
         int number = strcmp(d->kernel, unit->kernel) != 0 ? -1 : find_values(unit, d->values);
