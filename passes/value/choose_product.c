@@ -7,13 +7,14 @@
  *
  * The attribute decides the accumulator's layout (assign_layouts), where factors live (buffer_operands) and what the
  * target emits.  Right because every instruction computes the same products; which sums are rounded when is left open
- * by the language.
+ * by the language.  Products of few rows are turned first, where that brings them to wgmma (turn_product.h).
  *
  * An exp2 of f32 whose results become 16-bit factors may give 0 below 2^-126 (the language says so, but for
  * --strict-fp): three instructions an element less, where softmax feeds a product. */
 #include "base/plant.h"
 #include "passes/base/pass.h"
 #include "passes/base/rewrite.h"
+#include "passes/value/turn_product.h"
 #include "targets/product_choice.h"
 #include "targets/target.h"
 
@@ -171,6 +172,8 @@ static void report_generation(struct choosing *c, const struct ir_function *func
 bool pass_choose_product(struct ir_function *function, struct pass_context *context)
 {
     struct choosing c = {.context = context};
+    if (context->target)
+        c.changed = turn_products(function, context);
     if (context->target)
         ir_walk(function->body, visit, &c);
     if (context->target && context->target->kind == TARGET_NVPTX)

@@ -7,7 +7,7 @@ setup() {
     cat >p.tile <<'END'
 kernel product<T: {f16, bf16, f32, f8e4m3}>(a: in T[M, K], b: in T[K, N], c: out f32[M, N])
     grid(m: cdiv(M, BM), n: cdiv(N, BN))
-    tune(BM: {8, 16, 32, 64} = 64, BN: {4, 8, 64} = 64, BK: {4, 8, 16, 32} = 32, warps: {2, 4}, maxnreg)
+    tune(BM: {8, 16, 32, 64} = 64, BN: {4, 8, 32, 64} = 64, BK: {4, 8, 16, 32} = 32, warps: {2, 4}, maxnreg)
 {
     var acc = f32[BM, BN](0);
     for k in 0..K step BK
@@ -57,13 +57,17 @@ silent() { said "$@" >log; [ ! -s log ] || { cat log; return 1; }; }
     silent sm_90a 'product<f16>'
     for arch in sm_80 sm_90a; do
         warns 'multiply-adds: k is 4, no multiple of 8' $arch 'product<f16>' -D BK=4
-        warns 'multiply-adds: the rows are 8, no multiple of 16' $arch 'product<f16>' -D BM=8
+        warns 'multiply-adds: the rows are 8, no multiple of 16' $arch 'product<f16>' -D BM=8 -D BN=32
         warns 'multiply-adds: the columns are 4, no multiple of 8' $arch 'product<f16>' -D BN=4
         warns 'multiply-adds: it has batch dimensions' $arch batch
     done
     silent sm_80 'product<f16>' -D BK=8
     warns 'mma\.sync, not by wgmma: k is 8, no multiple of 16' sm_90a 'product<f16>' -D BK=8
-    warns 'mma\.sync, not by wgmma: the rows are 32, no multiple of 64' sm_90a 'product<f16>' -D BM=32
+    warns 'mma\.sync, not by wgmma: the rows are 32, no multiple of 64' sm_90a 'product<f16>' -D BM=32 -D BN=32
+    silent sm_90a 'product<f16>' -D BM=32
+    silent sm_90a 'product<f16>' -D BM=8
+    said sm_90a 'product<f16>' -D BM=8 -Rpass=choose_product |
+        grep -q 'wgmma takes the columns of this product for its rows: it has 8 rows \[R2001\]'
     warns 'mma\.sync, not by wgmma: the warps are 2, no multiple of 4' sm_90a 'product<f16>' -D warps=2
     warns 'multiply-adds: k is 8, no multiple of 16' sm_90a 'product<f8e4m3>' -D BK=8
     warns 'multiply-adds: the tensor cores take these elements from sm_80 on' sm_75 'product<bf16>'

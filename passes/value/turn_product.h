@@ -1,0 +1,10 @@
+/* Products of few rows for wgmma, whose first factor has 64 rows and whose second any multiple of 8 columns: the transposed
+ * product is made instead, so that columns of the tile are rows of the instruction. */
+#ifndef TILECC_PASSES_TURN_PRODUCT_H
+#define TILECC_PASSES_TURN_PRODUCT_H
+#include "passes/base/pass.h"
+
+/* Turns each product that wgmma takes in this way alone.  None, where another product of the kernel would be left to another
+ * instruction.  False: nothing is turned. */
+bool turn_products(struct ir_function *function, struct pass_context *context);
+#endif
