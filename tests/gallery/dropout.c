@@ -1,10 +1,10 @@
 #include "dropout.h"
 #include "gallery.h"
 
-/* Philox4x32-10 with counter (i, 0, 0, 0), its first word to [0, 1) as rand does it. */
+/* Word i % 4 of Philox4x32-10 with counter (i / 4, 0, 0, 0), to [0, 1) as rand4 does it. */
 static float noise(uint64_t seed, uint64_t i)
 {
-    uint32_t c[4] = {(uint32_t)i, (uint32_t)(i >> 32), 0, 0}, k[2] = {(uint32_t)seed, (uint32_t)(seed >> 32)};
+    uint32_t c[4] = {(uint32_t)(i / 4), (uint32_t)(i >> 34), 0, 0}, k[2] = {(uint32_t)seed, (uint32_t)(seed >> 32)};
     for (int round = 0; round < 10; round++) {
         uint64_t a = (uint64_t)0xd2511f53u * c[0], b = (uint64_t)0xcd9e8d57u * c[2];
         uint32_t next[4] = {(uint32_t)(b >> 32) ^ c[1] ^ k[0], (uint32_t)b, (uint32_t)(a >> 32) ^ c[3] ^ k[1],
@@ -13,7 +13,7 @@ static float noise(uint64_t seed, uint64_t i)
             c[w] = next[w];
         k[0] += 0x9e3779b9u, k[1] += 0xbb67ae85u;
     }
-    int32_t word = (int32_t)c[0];
+    int32_t word = (int32_t)c[i % 4];
     return (float)(word < 0 ? ~word : word) * 4.6566127342e-10f;
 }
 
@@ -27,9 +27,9 @@ static void run_dropout(struct exec_case *c)
     EXEC_BIND(vx, x);
     exec_called(c, dropout_f32(c->stream, &vx, &vx, p, seed));
     for (int64_t i = 0; i < n; i++)
-        exec_expect(c, x, i, noise(seed, (uint64_t)i) > p ? exec_before(x, i) / 0.75 : 0, 1e-6);
+        exec_expect(c, x, i, noise(seed, (uint64_t)i) >= p ? exec_before(x, i) / 0.75 : 0, 1e-6);
 }
 
-static const struct exec_test tests[] = {{"dropout", run_dropout, 1, {3000}, 0}};
+static const struct exec_test tests[] = {{"dropout", run_dropout, 1, {3000}, 0}, {"tails", run_dropout, 1, {8197}, 0}};
 
 int main(int count, char **arguments) { return exec_main(count, arguments, tests, sizeof tests / sizeof *tests); }
