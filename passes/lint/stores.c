@@ -660,18 +660,33 @@ static void check_cover(struct stores *s, int g, bool said)
     }
 }
 
+/* The last argument of a kernel that reports: what asserts and prints write there, one instance after the other or the first of
+ * them alone, is no element of the user's. */
+static const struct ir_value *report_argument(const struct stores *s)
+{
+    int last = s->function->body->arguments.count - 1;
+    return s->lint->entry->reports ? s->function->body->arguments.data[last] : NULL;
+}
+
+static bool lies_in(const struct ir_value *argument, const struct ir_value *address)
+{
+    while (address->definition && address->definition->opcode == OP_POINTER_ADD)
+        address = address->definition->operands[0];
+    return address == argument;
+}
+
 /* In an order that atomics make: what instances are for is not seen.  Stores through pointers may be any view's. */
-static bool writes_otherwise(const struct ir_block *block, bool *through_pointers)
+static bool writes_otherwise(const struct ir_block *block, const struct ir_value *hidden, bool *through_pointers)
 {
     for (const struct ir_operation *op = block->first; op; op = op->next) {
-        *through_pointers = *through_pointers || op->opcode == OP_POINTER_STORE || op->opcode == OP_POINTER_ATOMIC ||
-                            op->opcode == OP_POINTER_CAS;
+        bool writes = op->opcode == OP_POINTER_STORE || op->opcode == OP_POINTER_ATOMIC || op->opcode == OP_POINTER_CAS;
+        *through_pointers = *through_pointers || (writes && !lies_in(hidden, op->operands[0]));
         bool orders = ir_has_trait(op, IR_TRAIT_ATOMIC) &&
                       ir_number(op, IR_ATTRIBUTE_ORDER, IR_ORDER_RELAXED) != IR_ORDER_RELAXED;
         if (orders || (op->opcode == OP_ASM && ir_has_effect(op)))
             return true;
         for (int r = 0; r < op->region_count; r++)
-            if (writes_otherwise(op->regions[r], through_pointers))
+            if (writes_otherwise(op->regions[r], hidden, through_pointers))
                 return true;
     }
     return false;
@@ -723,11 +738,14 @@ void lint_stores(const struct lint *lint, const struct ir_function *function)
     s->lint = lint;
     s->function = function;
     s->forms = forms_make(lint->arena, function);
-    if (writes_otherwise(function->body, &through_pointers))
+    const struct ir_value *hidden = report_argument(s);
+    if (writes_otherwise(function->body, hidden, &through_pointers))
         return;
     for (int i = 0; i < function->body->arguments.count && i < function->facts.count; i++) {
         const struct ir_value *argument = function->body->arguments.data[i];
         bool is_view = argument->type->kind == IR_VIEW;
+        if (argument == hidden)
+            continue;
         if (through_pointers && (is_view || argument->type->element == IR_POINTER)) {
             start(s, argument, true);
             check_meetings(s);

@@ -218,6 +218,12 @@ struct kernel_knob {
     int64_t value;
     bool asked;
 };
+/* A load or store whose place has, along this dimension of the view, an extent that a value of `tune` is in. */
+struct kernel_tuned {
+    const struct ir_operation *op;
+    int dimension;
+    const char *text; /* of the extent, as written */
+};
 enum { KERNEL_CPU_LEVELS = 3 }; /* of instructions */
 struct kernel_cpu_level {
     const char *symbol; /* in the object; NULL: the host has no such level */
@@ -256,11 +262,12 @@ struct kernel_variant {
     const struct kernel_expression **scratch_extents; /* of the entry's scratch, one view's behind the other's */
     const int64_t *key_values;                        /* one a key */
     VECTOR(struct kernel_knob) knobs;
-    bool counts_consumers;        /* the warps of its schedule are told as `consumers` */
-    struct ir_module *module;     /* holds function and what it calls */
-    struct ir_function *function; /* Value level as lowered; passes work on it in place */
-    const char *label;            /* for reports and query: softmax<f16>[B=1024] sm_90a aligned */
-    const char *facts;            /* of the label: aligned; NULL: it comes from a .tir file */
+    VECTOR(struct kernel_tuned) tuned; /* as the front end made them */
+    bool counts_consumers;             /* the warps of its schedule are told as `consumers` */
+    struct ir_module *module;          /* holds function and what it calls */
+    struct ir_function *function;      /* Value level as lowered; passes work on it in place */
+    const char *label;                 /* for reports and query: softmax<f16>[B=1024] sm_90a aligned */
+    const char *facts;                 /* of the label: aligned; NULL: it comes from a .tir file */
     /* Variants of one kernel that share a number have the same code (targets/common/same_code.h); 0: nobody looked. */
     int code;
     struct kernel_cpu_code cpu;

@@ -75,6 +75,7 @@ E0307~x[i] = sum(zeros((2, 4), dtype = float32));~x[i] = sum(f32[2, 4](0));
 E0310~var a = f32[4]; x[i] = sum(a);~var a = f32[4](0); x[i] = sum(a);
 E0201~x[i] = tl.exp(x[i]);~x[i] = exp(x[i]);
 E0121~if (n = 3) x[i] = 1.0;~if (n == 3) x[i] = 1.0;
+E0121~let a = 1.0, b = 2.0; x[i] = a + b;~let a = 1.0; let b = 2.0; x[i] = a + b;
 END
 }
 

@@ -415,6 +415,63 @@ right~$D grid(m: N)~ var s = f64(0.1); if (x[m] > 0.0) s = 0.3; y[m] = s + f64(m
 END
 }
 
+K='(x: in f32[M, N], y: out f32[M]) grid(m: M) tune(B: {64, 128} = 64)'
+KS='(x: in f32[M, N], y: out f32[M, N]) grid(m: M) tune(B: {64, 128} = 64)'
+KG='(x: in f32[N], y: out f32[N]) grid(m: cdiv(N, B)) tune(B: {64, 128} = 64)'
+tuned() { cat <<END
+tuned-data~$K~ y[m] = sum(x[m, 0 +: B]);
+tuned-data~$K~ y[m] = sum(x[m, iota(B)]);
+tuned-data~$K~ let i = iota(B); y[m] = sum(x[m, i] * x[m, i]);
+tuned-data~$K~ let row = x[m, ..]; y[m] = sum(row[0 +: B]);
+tuned-data~$K~ y[m] = sum(x[m, 64 +: B]);
+tuned-data~$K~ y[m] = sum(x[m, 0 +: 2*B]);
+tuned-data~$K~ let W = 2*B; y[m] = sum(x[m, 0 +: W]);
+tuned-data~$K~ y[m] = sum(x[m, 0 +: B]) + sum(x[m, B +: B]);
+tuned-data~$K~ var s = 0.0; for j in 0..4 s += sum(x[m, j*B +: B]); y[m] = s;
+tuned-data~$K~ y[m] = max(load(x[m, 0 +: B], other = -inf));
+tuned-data~$K requires(N <= 100)~ y[m] = sum(x[m, 0 +: B]);
+tuned-data~$KS~ y[m, 0 +: B] = 2.0 * x[m, 0 +: B];
+tuned-data~$KS~ y[m, 0 +: B] = f32[B](0.0); for j in 0..N step B { if (x[m, j] > 0.0) print("{}", j); }
+tuned-data~(x: in f32[M, 100], y: out f32[M]) grid(m: M) tune(B: {64, 128} = 64)~ y[m] = sum(x[m, 0 +: B]);
+tuned-data~(x: in f32[N], y: out f32[N]) grid(m: 1) tune(B: {64, 128} = 64)~ y[0 +: B] = cumsum(x[0 +: B]);
+right~$K requires(N <= 64)~ y[m] = sum(x[m, 0 +: B]);
+right~$K requires(N <= 100)~ y[m] = sum(x[m, 0 +: 2*B]);
+right~(x: in f32[M, N], y: out f32[M]) grid(m: cdiv(M, B)) tune(B: {64, 128} = 64)~ y[m*B +: B] = sum(x[m*B +: B, 0 +: 64], axis = 1);
+right~$K~ var s = 0.0; for j in 0..N step B s += sum(x[m, j +: B]); y[m] = s;
+right~$K~ var s = 0.0; for j in 0..cdiv(N, B) s += sum(x[m, j*B +: B]); y[m] = s;
+right~$K~ var s = sum(x[m, 0 +: B]); for j in B..N step B s += sum(x[m, j +: B]); y[m] = s;
+right~$K~ var j = 0; var s = 0.0; while (j < N) { s += sum(x[m, j +: B]); j += B; } y[m] = s;
+right~$K~ let i = iota(B); var s = 0.0; for j in 0..N step B s += sum(x[m, j + i]); y[m] = s;
+right~$K~ if (N <= B) { y[m] = sum(x[m, 0 +: B]); } else { var s = 0.0; for j in 0..N step B s += sum(x[m, j +: B]); y[m] = s; }
+right~$KG~ y[m*B +: B] = x[m*B +: B];
+right~$KG~ y[m*B + iota(B)] = x[m*B + iota(B)];
+right~$KG~ let part = x[m*B..]; let to = y[m*B..]; to[0 +: B] = part[0 +: B];
+right~(x: in f32[M, N], y: out f32[M]) grid(m: M) const(B: {64, 128} >= N)~ y[m] = sum(x[m, 0 +: B]);
+right~(x: in f32[M, 64], y: out f32[M]) grid(m: M) tune(B: {64, 128} = 64)~ y[m] = sum(x[m, 0 +: B]);
+right~(x: in f32[M, D], y: out f32[M]) grid(m: cdiv(M, B)) tune(B: {64, 128} = 64) requires(D <= 64)~ y[m*B +: B] = sum(x[m*B +: B, 0 +: 64], axis = 1);
+END
+}
+@test "extents of tune that decide how much of a view is looked at: tuned-data" { judge tuned 30; }
+
+# What an assert writes where it failed is nothing of the user's.
+@test "no false warning of what asserts and prints write" {
+    cd "$BATS_TEST_TMPDIR"
+    cat >k.tile <<'END'
+kernel f(x: in f32[M], n: i32, y: out f32[M]) grid(m: cdiv(M, 64))
+{
+    assert(n == 64, "n");
+    for i in 0..4 { assert(m != i + 7, "seven is {}", m); }
+    print("{}", n);
+    y[m*64 +: 64] = x[m*64 +: 64];
+    assert(n == 65, "n");
+}
+END
+    "$TILECC" -fsyntax-only --checks k.tile >log 2>&1
+    [ ! -s log ] || { cat log; false; }
+    sed -i 's/y\[m\*64/y[m*32/' k.tile
+    "$TILECC" -fsyntax-only --checks k.tile 2>&1 | grep 'k.tile:6:.*-Woverlap'
+}
+
 @test "numbers that lose digits on their way to f64: lost-digits" { judge digits 11; }
 
 @test "what -Wpadding proposes silences it, and the result is right" {
@@ -439,7 +496,7 @@ END
 @test "no false warning: examples, and the programs that were written from the manual" {
     bad=0
     for file in "$SRCDIR"/examples/*.tile "$SRCDIR"/tests/lang/run/*.tile; do
-        "$TILECC" -fsyntax-only "$file" 2>&1 | grep -E '\[-W(padding|overlap|uncovered|idle-instances|lost-digits)\]' && bad=1
+        "$TILECC" -fsyntax-only "$file" 2>&1 | grep -E '\[-W(padding|overlap|uncovered|idle-instances|lost-digits|tuned-data)\]' && bad=1
     done
     [ $bad = 0 ]
 }

@@ -313,7 +313,7 @@ struct value build_iota(struct elaborator *e, struct call *call, int detail)
     struct value result = value_run(
         ir_build_value(&e->builder, OP_IOTA, ir_type_tile(e->context, IR_INDEX, 1, &extent), 0, NULL), call->at);
     struct origin *origin = NULL;
-    origin_add(e, &origin, 0, call->expression->arguments.data[0]->value);
+    origin_add_extent(e, &origin, 0, call->expression->arguments.data[0]->value);
     result.origin = origin;
     return result;
 }

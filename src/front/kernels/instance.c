@@ -408,7 +408,7 @@ bool variant_build(struct variant_plan *plan, struct kernel_variant *variant)
     settle_consumers(plan, variant);
     variant->module = ir_module_create(front->options->context, front->arena);
     const char *name = arena_printf(front->arena, "%s__%d", plan->entry->entry->symbol, plan->number);
-    variant->function = body_build(plan, variant->module, name);
+    variant->function = body_build(plan, variant, name);
     struct size_check check = {&e, true};
     if (good && variant->function)
         ir_walk(variant->function->body, check_size, &check);

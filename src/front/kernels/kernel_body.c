@@ -441,14 +441,16 @@ static void set_knobs(struct ir_function *function, const struct variant_plan *p
     function->cluster = knob(plan, "cluster");
 }
 
-struct ir_function *body_build(struct variant_plan *plan, struct ir_module *module, const char *name)
+struct ir_function *body_build(struct variant_plan *plan, struct kernel_variant *variant, const char *name)
 {
+    struct ir_module *module = variant->module;
     const struct kernel_plan *kernel = plan->entry->kernel;
     struct elaborator e;
     struct body b = {&e, plan, ARENA_ARRAY(kernel->front->arena, struct value, kernel->declaration->parameters.count)};
     elaborator_init(&e, kernel->front, kernel->file);
     e.instance = plan_has_choices(kernel) ? plan->label : NULL;
     e.target = kernel->front->options->target_name(plan->target);
+    e.variant = variant;
     e.function = ir_function_create(module, name, kernel->declaration->at);
     e.function->is_kernel = true;
     e.function->grid_rank = kernel->grid.count + plan->entry->entry->splits;

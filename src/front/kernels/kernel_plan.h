@@ -232,7 +232,7 @@ void scratch_read(struct kernel_plan *plan, const struct ast_clause *clause);
 bool scratch_describe(struct elaborator *e, struct entry_plan *plan);
 bool scratch_measure(struct elaborator *e, struct variant_plan *plan);
 /* The IR function of a variant; NULL: reported. */
-struct ir_function *body_build(struct variant_plan *plan, struct ir_module *module, const char *name);
+struct ir_function *body_build(struct variant_plan *plan, struct kernel_variant *variant, const char *name);
 const struct kernel_enum *describe_enumeration(struct front *front, const struct enumeration *enumeration);
 int64_t key_number(struct value v);
 /* Reports what -D and --spec ask of this kernel that cannot be meant. */

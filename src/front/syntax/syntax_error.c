@@ -804,6 +804,26 @@ static bool is_other_case(struct parser *parser, const struct token *t)
     return false;
 }
 
+/* let a = x, b = y; */
+static bool is_second_declaration(struct parser *parser, const struct token *t)
+{
+    int first = parser->statement_first->kind;
+    if ((first != TOKEN_LET && first != TOKEN_VAR) || t[1].kind != TOKEN_NAME || t[2].kind != ',' ||
+        inside(parser) == '(' || inside(parser) == '[')
+        return false;
+    const char *word = first == TOKEN_LET ? "let" : "var";
+    struct diagnostic *d = parser_report(parser, DIAGNOSTIC_E0121, t[0].at,
+                                         "a `%s` declares one name, or takes a tuple apart: `%s a, b = f(x);`", word,
+                                         word);
+    struct text_range both = t[2].at;
+    both.end_column = t[1].at.end_column;
+    both.end_offset = t[1].at.end_offset;
+    if (t[1].at.line == t[2].at.line)
+        parser_fixit(parser, d, both, FIXIT_CERTAIN,
+                     arena_printf(parser->context->arena, "; %s %s", word, text_of(parser, &t[1])));
+    return true;
+}
+
 static bool is_habit(struct parser *parser, struct expected expected, const struct token *t)
 {
     int kind = t[0].kind;
@@ -835,6 +855,8 @@ static bool is_habit(struct parser *parser, struct expected expected, const stru
         return true;
     }
     if (kind == '=' && (expects(expected, "and") || expects_operator(expected)) && !expects(expected, "+=")) {
+        if (is_second_declaration(parser, t))
+            return true;
         struct diagnostic *d = parser_report(parser, DIAGNOSTIC_E0121, t[0].at,
                                              "`=` assigns and gives no value; to compare write `==`");
         if (inside(parser) == '(')

@@ -155,8 +155,9 @@ struct elaborator {
         int dimension;
     } grid[IR_MAX_RANK];
     int grid_rank;
-    struct kernel_entry *entry; /* of the kernel whose body this is, or NULL */
-    struct ir_value *report;    /* where failing checks are written, or NULL */
+    struct kernel_entry *entry;     /* of the kernel whose body this is, or NULL */
+    struct ir_value *report;        /* where failing checks are written, or NULL */
+    struct kernel_variant *variant; /* that this is the body of, or NULL */
     bool allow_sm_count;
     bool as_wrapper;                        /* of a fact: integers are i64, as where the wrapper has checked it */
     bool in_set;                            /* of a domain: names of the head have no value yet, and messages say so */

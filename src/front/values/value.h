@@ -44,11 +44,12 @@ struct type {
         nibbles; /* PLAIN: i4 or u4, the elements of views; what is read of them, and what it is elsewhere, is `plain` */
 };
 
-/* Where each extent of a tile came from, for messages: text as written and its place. */
+/* Where each extent of a tile came from, for messages: text as written and its place; and whether a `tune` value is in it. */
 struct origin {
     struct {
         struct location at;
         const char *text;
+        bool tuned;
     } extent[IR_MAX_RANK];
 };
 

@@ -99,7 +99,7 @@ static bool place_item(struct elaborator *e, struct place_value *place, int d, c
             return false;
         place->index[d] = bound_index(e, start, "the start of a slice");
         place->place[d] = size;
-        origin_add(e, origin, place->result_rank, item->size);
+        origin_add_extent(e, origin, place->result_rank, item->size);
         return place->index[d] != NULL;
     }
     struct value v = elaborate_value(e, item->value);
@@ -552,6 +552,24 @@ static const struct ir_type *place_type(struct elaborator *e, const struct place
     return ir_type_intern(e->context, &type);
 }
 
+/* For passes/lint, which asks whether what lies behind such an extent is ever looked at. */
+static void keep_tuned(struct elaborator *e, const struct place_value *place, const struct ir_operation *op)
+{
+    int result = 0, gathered = -1;
+    for (int d = 0; d < place->rank && place->origin && e->variant; d++) {
+        if (place->place[d] == IR_POINT)
+            continue;
+        bool gathers = place->place[d] == IR_GATHER, first = !gathers || gathered < 0;
+        int rank = gathers ? place->index[d]->type->rank : 1, at = first ? result : gathered;
+        if (gathers && first)
+            gathered = result;
+        if (first)
+            result += rank;
+        if (rank == 1 && place->origin->extent[at].tuned)
+            vector_push(e->arena, &e->variant->tuned, ((struct kernel_tuned){op, d, place->origin->extent[at].text}));
+    }
+}
+
 struct value access_load(struct elaborator *e, const struct place_value *place, struct value *other, struct value *mask,
                          int cache, struct location at)
 {
@@ -592,6 +610,7 @@ struct value access_load(struct elaborator *e, const struct place_value *place, 
     struct ir_operation *load = ir_build(&e->builder, OP_LOAD, count, operands, 1, &type);
     load->at = at; /* remarks tell the factors of a product apart */
     ir_set_list(load, IR_ATTRIBUTE_PLACE, place->rank, place->place);
+    keep_tuned(e, place, load);
     if (cache >= 0)
         ir_set_number(load, IR_ATTRIBUTE_CACHE, cache);
     struct value result = value_run(load->results[0], at);
@@ -643,6 +662,7 @@ void access_store(struct elaborator *e, struct value target, struct value v, str
     }
     struct ir_operation *store = ir_build(&e->builder, OP_STORE, count, operands, 0, NULL);
     ir_set_list(store, IR_ATTRIBUTE_PLACE, place->rank, place->place);
+    keep_tuned(e, place, store);
     if (cache >= 0)
         ir_set_number(store, IR_ATTRIBUTE_CACHE, cache);
 }

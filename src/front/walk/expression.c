@@ -557,6 +557,12 @@ bool elaborate_extent(struct elaborator *e, const struct ast_expression *express
     return true;
 }
 
+void origin_add_extent(struct elaborator *e, struct origin **origin, int dimension, const struct ast_expression *source)
+{
+    origin_add(e, origin, dimension, source);
+    (*origin)->extent[dimension].tuned = elaborate_value(e, source).tuned;
+}
+
 struct value condition_not(struct elaborator *e, struct value v) { return operate_unary(e, OPERATOR_NOT, v, v.at); }
 
 /* A view as a condition: whether it is present. */

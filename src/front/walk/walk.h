@@ -57,6 +57,9 @@ void note_tile_element(struct elaborator *e, struct diagnostic *d, struct value 
 /* What to write for a call that touches memory, of a value instead: `v` is its first argument. */
 void note_value_touch(struct elaborator *e, struct diagnostic *d, struct value v, const struct ast_expression *call);
 bool elaborate_extent(struct elaborator *e, const struct ast_expression *expression, int64_t *extent);
+/* origin_add of an extent of a tile, with whether a `tune` value is in it. */
+void origin_add_extent(struct elaborator *e, struct origin **origin, int dimension,
+                       const struct ast_expression *source);
 const struct type *elaborate_type(struct elaborator *e, const struct ast_type *type); /* NULL: reported */
 /* A run-time or compile-time condition: bool, presence, host; VALUE_ERROR when not. */
 struct value elaborate_condition(struct elaborator *e, const struct ast_expression *expression, const char *what);
