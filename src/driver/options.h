@@ -72,7 +72,7 @@ struct options {
     VECTOR(const char *) includes;
     VECTOR(const char *) specs, tunings;
     int max_instances;
-    int schedules;
+    int schedules; /* of an instance: compiled, or chosen by `tilecc tune` */
     const char *prefix;
     bool strict_fp, checks, reproducible;
     enum ir_precision f32_dot;

@@ -11,7 +11,7 @@
 
 #include "base/folder.h"
 
-enum { USUAL_BUDGET = 600, USUAL_SCHEDULES = 4, MOST_FINALISTS = 16 };
+enum { USUAL_BUDGET = 600, MOST_FINALISTS = 16 };
 static const double usual_seconds = 0.1, search_part = 0.25; /* of a call; of them for a first look */
 
 double tune_clock(void)
@@ -35,11 +35,6 @@ static double budget_of(const struct tune *tune)
 static double run_seconds(const struct tune *tune, const struct tune_unit *unit)
 {
     return 0.2 + seconds_of(tune) * unit->calls.count;
-}
-
-static int most_schedules(const struct options *options)
-{
-    return options->schedules ? options->schedules : USUAL_SCHEDULES;
 }
 
 /* The log lies beside it, and --tuning reads it at the end. */
@@ -453,7 +448,7 @@ static enum exit_code merge(struct tune *tune)
         return EXIT_USAGE;
     }
     tune->output = options->output;
-    tune->most = most_schedules(options);
+    tune->most = options->schedules;
     for (int i = 0; i < options->files.count; i++)
         if (!join(tune, options->files.data[i]))
             return EXIT_FILE;
@@ -506,7 +501,7 @@ enum exit_code tune_main(const struct options *given)
     }
     tune.progress = progress_open(tune.arena);
     tune.end = tune_clock() + budget_of(&tune);
-    tune.most = most_schedules(&options);
+    tune.most = options.schedules;
     options.output = NULL;
     options.schedules = 1; /* of what is compiled: no model chooses beside it */
     options.tune = &tune;

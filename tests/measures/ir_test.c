@@ -2,7 +2,7 @@
  * way, by kind.  What instructions become of it, and are lost on the way, the other measures count.
  *     ir_test table            prints what ir.txt should be; make measures writes it
  * A program that ir.txt lacks is not compared.  With TILECC of another build the text itself can be looked at:
- *     tilecc -arch=sm_80,sm_90a --dryrun -Rpass=. --print-after=check_machine FILE        (cpu: --print-after=dce) */
+ *     tilecc -arch=sm_80,sm_90a --schedules=1 --dryrun -Rpass=. --print-after=check_machine FILE (cpu: =dce) */
 #include <dirent.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -61,7 +61,7 @@ static bool count_file(const char *folder, const char *name, struct counts *coun
     memset(counts, 0, sizeof *counts);
     for (int t = 0; t < 2; t++) {
         snprintf(command, sizeof command,
-                 "cd '%s/%s' && '%s' -j1 -Wno-padding -Wno-overlap --dryrun -Rpass=. -arch=%s '%s' 2>&1",
+                 "cd '%s/%s' && '%s' -j1 --schedules=1 -Wno-padding -Wno-overlap --dryrun -Rpass=. -arch=%s '%s' 2>&1",
                  getenv("SRCDIR"), folder, getenv("TILECC"), targets[t], name);
         FILE *pipe = popen(command, "r");
         if (!pipe)

@@ -8,10 +8,10 @@ setup() {
     products=$SRCDIR/tests/nvptx/products.tile
 }
 
-# text ARCH SPEC FILE: PTX of the first, aligned instance, in out.ptx.
+# text ARCH SPEC FILE: PTX of the first, aligned instance with the default schedule, in out.ptx.
 text() {
     rm -f -- ./*.ptx
-    "$TILECC" -arch="$1" --spec "$2" --emit=ptx "$3" && mv -- *.0."$1".ptx out.ptx
+    "$TILECC" -arch="$1" --schedules=1 --spec "$2" --emit=ptx "$3" && mv -- *.0."$1".ptx out.ptx
 }
 
 # Lines "target factors, layouts of A and B: instructions; elements read alone", of the texts in this folder.  In one

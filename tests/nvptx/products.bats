@@ -9,10 +9,10 @@ setup() {
     rewritten=$SRCDIR/tests/exec/rewritten.tile
 }
 
-# texts ARCH SPEC FILE: PTX of every instance, NAME.NUMBER.ARCH.ptx.
+# texts ARCH SPEC FILE: PTX of every instance with the default schedule, NAME.NUMBER.ARCH.ptx.
 texts() {
     rm -f -- ./*.ptx
-    "$TILECC" -arch="$1" --spec "$2" --emit=ptx "$3"
+    "$TILECC" -arch="$1" --schedules=1 --spec "$2" --emit=ptx "$3"
 }
 
 # clean ARCH TEXT: assembled to out.cubin; ptxas finds no fault and no register lives in memory.

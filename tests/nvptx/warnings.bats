@@ -32,11 +32,11 @@ kernel wide(a: in f16[256, 512], b: in f16[512, 256], c: out f32[256, 256])
 END
 }
 
-# said ARCH SPEC OPTION...: standard error without source lines.
+# said ARCH SPEC OPTION...: standard error without source lines, of the default schedule.
 said() {
     local arch=$1 spec=$2
     shift 2
-    "$TILECC" -arch="$arch" --dryrun --spec "$spec" "$@" -o p.o p.tile 2>&1 |
+    "$TILECC" -arch="$arch" --schedules=1 --dryrun --spec "$spec" "$@" -o p.o p.tile 2>&1 |
         grep -v -E '^ *([0-9]+)? \||would write| # p_' || true
 }
 
@@ -212,7 +212,7 @@ END
 
 @test "W1202: not for eight registers, as of the examples" {
     [ -n "${PTXAS-}" ] || skip "no ptxas"
-    run "$TILECC" -arch=sm_90a --spec 'matmul<f8e4m3, bf16>' -o m.o "$SRCDIR/examples/matmul.tile"
+    run "$TILECC" -arch=sm_90a --schedules=1 --spec 'matmul<f8e4m3, bf16>' -o m.o "$SRCDIR/examples/matmul.tile"
     [ "$status" -eq 0 ]
     [ -z "$output" ]
     "$TILECC" info m.o | grep -qE 'spills: ([48]|1[26]|2[048]|32) bytes stored'
@@ -284,7 +284,7 @@ END
 }
 
 @test "remarks name the instances they are true for, in JSON all of them" {
-    "$TILECC" -arch=sm_80,sm_90a -Rpass=choose_product -fdiagnostics-format=json --emit=ptx --spec 'product<f16>' p.tile 2>log
+    "$TILECC" -arch=sm_80,sm_90a --schedules=1 -Rpass=choose_product -fdiagnostics-format=json --emit=ptx --spec 'product<f16>' p.tile 2>log
     [ "$(grep -c '"code":"R2001"' log)" -eq 3 ] || { cat log; false; }
     grep -q '"instances":\["product<f16>\[BM=64,BN=64,BK=32\] sm_90a aligned","product<f16>\[BM=64,BN=64,BK=32\] sm_90a general"\]}$' log
 }

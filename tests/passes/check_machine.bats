@@ -8,7 +8,7 @@ setup_file() {
 }
 
 print() {
-    "$TILECC" --spec "$1" -arch=sm_90a --emit=tir --print-after=insert_barriers -o - "$SRCDIR/examples/matmul.tile" 2>&1 |
+    "$TILECC" --spec "$1" -arch=sm_90a --schedules=1 --emit=tir --print-after=insert_barriers -o - "$SRCDIR/examples/matmul.tile" 2>&1 |
         awk '/^\/\/ after insert_barriers/ { n++; next } n == 1 { print } n == 1 && /^}/ { exit }'
 }
 
