@@ -55,6 +55,7 @@ const struct pass_row pass_rows[] = {
     ROW(walk_ordered,       VALUE,    GPU_2),   /* behind all that asks for grid_index, whose range is told */
 
     /* Who holds what. */
+    ROW(near_exponentials,  VALUE,    GPU_2),   /* asks where values go, before layouts and pieces stand between */
     ROW(choose_product,     VALUE,    GPU_2),   /* layouts follow from the instructions of products */
     ROW(extract_elements,   VALUE,    GPU),     /* before a large tile gets a layout for the sake of a few elements */
     ROW(read_once,          VALUE,    GPU_12),  /* asks for places as the source has them */
@@ -95,6 +96,7 @@ const struct pass_row pass_rows[] = {
     ROW(check_machine,      SCHEDULE, GPU_0),
     ROW(allocate_shared,    MACHINE,  GPU_12),  /* by lives: what is live when is known now */
     ROW(insert_barriers,    MACHINE,  GPU_12),  /* asks which places overlap */
+    ROW(share_blocks,       MACHINE,  GPU_12),  /* asks what lies in shared memory */
     ROW(settle_plans,       MACHINE,  GPU_12),  /* all passes that fill in plans are over */
     ROW(settle_knobs,       MACHINE,  GPU_12),  /* all passes that do what a knob asks for are over */
     ROW(check_machine,      MACHINE,  GPU_12),  /* looks at the result, and knows none of the passes above */

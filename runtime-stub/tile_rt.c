@@ -422,7 +422,7 @@ TILE_RT_ENTRY int tile_rt_query(const struct tile_rt_kernel *kernel, struct CUst
         info->shared_bytes = (int)call.variant->scratch_bytes;
     }
     info->cluster = call.variant->cluster > 1 ? call.variant->cluster : 1;
-    info->persistent = call.variant->persistent;
+    info->persistent = call.variant->persistent > 0 ? call.variant->persistent : 0;
     info->maps = call.variant->map_count;
     info->value_count = call.variant->value_count;
     info->value_names = call.variant->value_names;

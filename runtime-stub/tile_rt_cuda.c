@@ -807,6 +807,8 @@ static int64_t count_blocks(const struct tile_rt_call *call, int64_t base, int64
     } else if (blocks > most) {
         blocks = *covered = most;
     }
+    if (variant->persistent < 0)
+        blocks = (blocks - variant->persistent - 1) / -variant->persistent;
     return (blocks + cluster - 1) / cluster * cluster; /* blocks without a program end at once */
 }
 

@@ -117,7 +117,9 @@ static void print_launch(const struct tile_rt_variant *variant)
         printf(", %d bytes of dynamic shared memory", variant->dynamic_shared);
     if (variant->cluster > 1)
         printf(", clusters of %d", variant->cluster);
-    if (variant->persistent)
+    if (variant->persistent < 0)
+        printf(", %d programs a block", -variant->persistent);
+    if (variant->persistent > 0)
         printf(", persistent: %d a multiprocessor", variant->persistent);
     if (variant->map_count)
         printf(", %d tensor map%s", variant->map_count, variant->map_count == 1 ? "" : "s");

@@ -428,6 +428,7 @@ struct ir_function {
     int raster, cluster;
     /* knobs: bit n of a set: the compiler may choose n; 0: anything */
     uint64_t warps_among, stages_among, raster_among;
+    int together;         /* programs of a block, a warp each; 0: one, on all warps */
     int ordered;          /* 1 + the argument that counts programs: they start in their order; 0: in any */
     int64_t shared_bytes; /* after allocation */
     bool strict_fp;       /* no contraction of a*b+c */

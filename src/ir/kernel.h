@@ -241,7 +241,7 @@ struct kernel_gpu_code {
     int64_t local_bytes;
     int64_t spill_stores, spill_loads; /* bytes, as ptxas says */
     const char *summary;               /* one line: instructions, stages, roles, registers, memory */
-    /* blocks of a multiprocessor that walk over all programs; 0: a block a program */
+    /* blocks of a multiprocessor that walk over all programs; 0: a block a program, -n: n programs a block */
     int persistent;
     int map_count;                 /* tensor maps: parameters of the kernel behind the slots, in this order */
     const struct tensor_map *maps; /* ir/facts/shared_form.h */

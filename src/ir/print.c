@@ -655,6 +655,8 @@ static void print_function(struct buffer *out, const struct ir_function *functio
     print_knob(out, "raster", function->raster, function->raster_among);
     if (function->cluster)
         buffer_printf(out, " cluster(%d)", function->cluster);
+    if (function->together)
+        buffer_printf(out, " together(%d)", function->together);
     if (function->ordered)
         buffer_printf(out, " ordered(%d)", function->ordered);
     if (function->plan) {

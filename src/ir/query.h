@@ -73,6 +73,11 @@ static inline int ir_asm_registers(enum ir_element element, int pack)
     int bits = ir_element_info[element].bits;
     return bits == 64 ? pack : bits * pack <= 32 ? 1 : bits * pack / 32;
 }
+/* Warps of a block: of its one program, or of several that have one each. */
+static inline int ir_block_warps(const struct ir_function *function)
+{
+    return function->together ? function->together : function->warps;
+}
 /* The blocks of an ordered grid take numbers themselves, one after the other (passes/value/walk_ordered.c). */
 static inline bool ir_walks_in_order(const struct ir_function *function)
 {

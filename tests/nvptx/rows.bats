@@ -271,3 +271,27 @@ END
     expect 0 tilecc -arch=sm_90a --dryrun -Rpass=split_wide_tiles --spec looped -o f.o f.tile
     grep -q 'one block of a multiprocessor: tiles take [0-9]* registers at once' <<<"$output"
 }
+
+@test "nothing is spilled in any class of rows; short ones share blocks" {
+    cat >f.tile <<'END'
+kernel soft<T: {bf16, f16, f32}>(x: in T[M, N], y: out T[M, N]) const(B: 256..=65536 step *2 >= N) grid(row: M) {
+    let v = f32(load(x[row, 0 +: B], other = -inf));
+    let e = exp(v - max(v));
+    y[row, 0 +: B] = T(e / sum(e));
+}
+kernel norm<T: {bf16, f32}>(x: in T[M, N], w: in T[N], y: out T[M, N], eps: f32) const(B: 256..=65536 step *2 >= N) grid(row: M) {
+    let v = f32(x[row, 0 +: B]);
+    y[row, 0 +: B] = T(v * rsqrt(sum(v*v) / f32(N) + eps) * f32(w[0 +: B]));
+}
+kernel back(dy: in bf16[M, N], y: in bf16[M, N], dx: out bf16[M, N]) const(B: 256..=32768 step *2 >= N) grid(row: M) {
+    let d = f32(dy[row, 0 +: B]);
+    let p = f32(y[row, 0 +: B]);
+    dx[row, 0 +: B] = bf16(p * (d - sum(p * d)));
+}
+END
+    no_spills sm_90a
+    [ "$(grep -c 'B=\(256\|512\). sm_90a .*: 128 threads, 1 warp, 4 programs a block; ' <<<"$output")" -eq 24 ]
+    lacks 'B=1024] sm_90a aligned: 128 threads'
+    expect 0 tilecc info f.o
+    contains '128 threads a block, 4 programs a block'
+}

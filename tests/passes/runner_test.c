@@ -265,7 +265,8 @@ static void test_pipelines(void)
             if (!runs(gpus[g], 2, pass))
                 expect(false, pass->name);
         bool for_gpus = pass == &pass_table[PASS_choose_product] || pass == &pass_table[PASS_read_once] ||
-                        pass == &pass_table[PASS_extract_elements] || pass == &pass_table[PASS_walk_ordered];
+                        pass == &pass_table[PASS_extract_elements] || pass == &pass_table[PASS_walk_ordered] ||
+                        pass == &pass_table[PASS_near_exponentials];
         if (value && !for_gpus)
             expect(runs("cpu", 2, pass), pass->name);
     }

@@ -208,9 +208,10 @@ static void put_instance(const struct object *object, const Elf64_Shdr *names, s
         else
             buffer_printf(out,
                           ",\"threads\":%d,\"dynamic_shared_bytes\":%d,\"cluster\":%d,\"persistent\":%d,"
-                          "\"tensor_maps\":%d",
+                          "\"programs_of_block\":%d,\"tensor_maps\":%d",
                           variant.threads, variant.dynamic_shared, variant.cluster > 1 ? variant.cluster : 1,
-                          variant.persistent, variant.map_count);
+                          variant.persistent > 0 ? variant.persistent : 0,
+                          variant.persistent < 0 ? -variant.persistent : 1, variant.map_count);
     }
     if (!is_cpu && follow(object, member(at, offsetof(struct tile_rt_variant, image)), &image)) {
         const char *name = object_named_section(object, names, image.section, IMAGE_SECTION, &section);

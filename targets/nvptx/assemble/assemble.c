@@ -167,7 +167,7 @@ static int assemble(const struct target_options *options, const struct kernel_va
     }
     struct child_limits limits = {.seconds = tool_seconds(options), .output_bytes = cubin_limit};
     bool good = options->without_ptxas ||
-                ptxas_run(options, &target_rows[variant->target], 32 * variant->function->warps,
+                ptxas_run(options, &target_rows[variant->target], 32 * ir_block_warps(variant->function),
                           !asks_for_registers(variant), limits, &ptx, &result);
     int reason = errno;
     if (!good && result.errors.size) {
@@ -233,7 +233,7 @@ static bool put_cubin_key(const struct job *job, int task, struct buffer *key)
     cache_put_kind(options->cache, key, "cubin");
     digest_print(key, job->texts[task].head.text);
     buffer_printf(key, "\nwith text %d\n", options->want_ptx);
-    return ptxas_put_key(options, &target_rows[variant->target], 32 * variant->function->warps,
+    return ptxas_put_key(options, &target_rows[variant->target], 32 * ir_block_warps(variant->function),
                          !asks_for_registers(variant), key);
 }
 
@@ -402,7 +402,7 @@ static const char *find_excess(const struct target_options *options, const struc
                                const struct cubin_kernel *kernel, int64_t dynamic_bytes)
 {
     const struct target_row *row = &target_rows[task->variant->target];
-    int threads = 32 * task->variant->function->warps;
+    int threads = 32 * ir_block_warps(task->variant->function);
     if (kernel->threads && kernel->threads != threads)
         return arena_printf(options->arena, "it is for %d threads instead of %d", kernel->threads, threads);
     if (kernel->registers * threads > row->registers)
@@ -465,12 +465,14 @@ static void read_spills(const struct target_options *options, const struct nvptx
     }
 }
 
-/* Blocks a multiprocessor that walk over programs, 0: none do.  Those of an ordered grid are as many as run at once; with
+/* Blocks a multiprocessor that walk over programs, 0: none do, -n: n programs share a block.  Those of an ordered grid are as many as run at once; with
  * another number they are slower, not wrong. */
 static int count_blocks(const struct target_row *row, const struct ir_function *function, int registers,
                         int64_t shared_bytes)
 {
     enum { MOST = 16, SHARED_OF_BLOCK = 1024 /* that the driver takes */ };
+    if (function->together)
+        return -function->together;
     if (!ir_walks_in_order(function))
         return function->persistent > 0 ? function->persistent : 0;
     int step = TARGET_REGISTER_STEP, each = (registers + step - 1) / step * step;
@@ -530,7 +532,7 @@ static bool take_reply(const struct target_options *options, struct kernel_modul
     variant->gpu = (struct kernel_gpu_code){
         .image = first != variant ? first->gpu.image : module->images.count,
         .symbol = first->function->name,
-        .threads = 32 * variant->function->warps,
+        .threads = 32 * ir_block_warps(variant->function),
         .registers = kernels[0].registers,
         .cluster = variant->function->cluster > 1 ? variant->function->cluster : 1,
         .shared_bytes = shared_bytes,

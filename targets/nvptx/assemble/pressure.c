@@ -78,7 +78,7 @@ static void enter_role(const struct ir_operation *op, int role, void *data)
 
 static struct place find_worst(struct arena *arena, const struct ir_function *function, const struct target_row *row)
 {
-    int limit = target_thread_registers(row, function->warps);
+    int limit = target_thread_registers(row, ir_block_warps(function));
     if (function->max_registers > 0 && function->max_registers < limit)
         limit = function->max_registers;
     struct search s = {arena, limit, function->warps, false, limit, function->warps, {0}};

@@ -94,7 +94,9 @@ const char *nvptx_summary(struct arena *arena, const struct ir_function *functio
                       facts.has_cp_async ? ", copies by cp.async" : "");
     if (code->cluster > 1)
         buffer_printf(&out, ", clusters of %d", code->cluster);
-    if (code->persistent)
+    if (code->persistent < 0)
+        buffer_printf(&out, ", %d programs a block", -code->persistent);
+    if (code->persistent > 0)
         buffer_puts(&out, ", persistent");
     buffer_printf(&out, "; %d registers", code->registers);
     if (code->spill_stores || code->spill_loads)

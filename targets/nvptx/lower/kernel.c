@@ -263,7 +263,7 @@ static void declare_kernel(struct lowering *l)
     add_attribute(l, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, "convergent", NULL, 0);
     l->slots = LLVMGetParam(l->kernel, 0);
     kernel_annotate(l, "kernel", 1);
-    kernel_annotate(l, "maxntidx", 32 * l->function->warps);
+    kernel_annotate(l, "maxntidx", 32 * ir_block_warps(l->function));
     if (ir_walks_in_order(l->function) && l->function->persistent > 1)
         kernel_annotate(l, "minctasm", l->function->persistent);
     tma_declare(l);
@@ -296,6 +296,20 @@ static LLVMValueRef read_register(struct lowering *l, const char *name)
     return value;
 }
 
+/* Each warp of a block has a program of its own, and is all the threads of it. */
+static void part_block(struct lowering *l, LLVMValueRef block, LLVMValueRef base)
+{
+    LLVMBuilderRef e = l->entry, keep = l->builder;
+    l->builder = e;
+    LLVMValueRef warp = ptx_emit(l, PTX_WARP_UNIFORM, l->i32, &l->warp, 1, NULL);
+    l->builder = keep;
+    int together = PLANTED(nvptx_blocks_overlap) ? 1 : l->function->together;
+    LLVMValueRef first = LLVMBuildMul(e, block, value_i64(l, together), "");
+    l->program = LLVMBuildAdd(e, LLVMBuildAdd(e, first, LLVMBuildZExt(e, warp, l->i64, ""), ""), base, "");
+    l->thread = l->lane;
+    l->warp = value_i32(l, 0);
+}
+
 static void prologue(struct lowering *l)
 {
     LLVMBuilderRef e = l->entry;
@@ -325,7 +339,10 @@ static void prologue(struct lowering *l)
     if (l->function->cluster > 1)
         l->cluster_rank = read_register(l, "llvm.nvvm.read.ptx.sreg.cluster.ctarank");
     LLVMValueRef block = read_register(l, "llvm.nvvm.read.ptx.sreg.ctaid.x");
-    l->program = LLVMBuildAdd(e, LLVMBuildZExt(e, block, l->i64, ""), view_slot(l, slot), "");
+    LLVMValueRef first = LLVMBuildZExt(e, block, l->i64, ""), base = view_slot(l, slot);
+    l->program = LLVMBuildAdd(e, first, base, "");
+    if (l->function->together)
+        part_block(l, first, base);
     LLVMValueRef blocks = read_register(l, "llvm.nvvm.read.ptx.sreg.nctaid.x");
     l->block_count = LLVMBuildZExt(e, blocks, l->i64, "");
 }
@@ -338,6 +355,20 @@ static void wait_for_neighbour(struct lowering *l)
 {
     if (l->row->major >= 9)
         ptx_emit(l, PTX_GRID_WAIT, l->nothing, NULL, 0, NULL);
+}
+
+/* Warps behind the last program end at once. */
+static void end_behind_last(struct lowering *l)
+{
+    LLVMBuilderRef b = l->builder;
+    LLVMBasicBlockRef is_there = value_block(l, "program"), none = value_block(l, "none");
+    LLVMValueRef count = l->grid_size[0];
+    for (int d = 1; d < l->function->grid_rank; d++)
+        count = LLVMBuildMul(b, count, l->grid_size[d], "");
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntULT, l->program, count, ""), is_there, none);
+    LLVMPositionBuilderAtEnd(b, none);
+    LLVMBuildRetVoid(b);
+    LLVMPositionBuilderAtEnd(b, is_there);
 }
 
 /* Blocks start in any order, but what they count in the order in which they do: so the count is the number of the
@@ -386,7 +417,11 @@ bool nvptx_lower(struct lowering *l)
     wait_for_neighbour(l);
     if (l->function->ordered && !ir_walks_in_order(l->function))
         count_program(l);
+    if (l->function->together)
+        end_behind_last(l);
     lower_block(l, l->function->body);
+    if (l->function->together && l->shared_need)
+        die("%s shares its block, and needs %lld bytes of it", l->function->name, (long long)l->shared_need);
     LLVMBuildRetVoid(l->builder);
     LLVMBuildBr(l->entry, body);
     if (l->lines)

@@ -197,12 +197,40 @@ bool divide_has_one_divisor(const struct ir_operation *operation)
 {
     const struct ir_value *divisor = operation->operands[operation->operand_count - 1];
     return operation->opcode == OP_DIV && operation->results[0]->type->element == IR_F32 && divisor->definition &&
-           divisor->definition->opcode == OP_SPLAT && !ir_number(operation, IR_ATTRIBUTE_NEAR, 0);
+           divisor->definition->opcode == OP_SPLAT;
+}
+
+/* The last bits do not matter: products with the reciprocal.  Where that is no normal number a thread divides the way that
+ * one quotient alone is made. */
+static void divide_near(struct lowering *l, struct ir_operation *operation, LLVMValueRef *out, int count)
+{
+    LLVMBuilderRef b = l->builder;
+    LLVMValueRef divisor = value_register(l, operation->operands[1]->definition->operands[0], 0);
+    LLVMValueRef reciprocal = ptx_unary(l, PTX_RCP_APPROX, l->f32, divisor);
+    LLVMBasicBlockRef blocks[2] = {LLVMGetInsertBlock(b), value_block(l, "far")}, join = value_block(l, "quotients");
+    LLVMValueRef *quotient[2] = {value_array(l, count), value_array(l, count)};
+    for (int i = 0; i < count; i++)
+        quotient[0][i] = LLVMBuildFMul(b, value_register(l, operation->operands[0], i), reciprocal, "");
+    LLVMBuildCondBr(b, good_reciprocal(l, reciprocal), join, blocks[1]);
+    LLVMPositionBuilderAtEnd(b, blocks[1]);
+    for (int i = 0; i < count; i++) {
+        LLVMValueRef arguments[2] = {value_register(l, operation->operands[0], i), divisor};
+        quotient[1][i] = ptx_emit(l, PTX_DIV_FULL, l->f32, arguments, 2, NULL);
+    }
+    LLVMBuildBr(b, join);
+    LLVMPositionBuilderAtEnd(b, join);
+    for (int i = 0; i < count; i++) {
+        LLVMValueRef values[2] = {quotient[0][i], quotient[1][i]};
+        out[i] = LLVMBuildPhi(b, l->f32, "");
+        LLVMAddIncoming(out[i], values, blocks, 2);
+    }
 }
 
 void divide_all(struct lowering *l, struct ir_operation *operation, LLVMValueRef *out, int count)
 {
-    if (l->row->major >= 9 && count % 2 == 0 && becomes_bf16(operation->results[0]))
+    if (ir_number(operation, IR_ATTRIBUTE_NEAR, 0))
+        divide_near(l, operation, out, count);
+    else if (l->row->major >= 9 && count % 2 == 0 && becomes_bf16(operation->results[0]))
         divide_for_bf16(l, operation, out, count);
     else
         divide_right(l, operation, out, count);

@@ -18,6 +18,8 @@ static LLVMValueRef real(LLVMValueRef like, double number) { return LLVMConstRea
 static LLVMValueRef exp_f32(struct lowering *l, LLVMValueRef x)
 {
     LLVMBuilderRef b = l->builder;
+    if (ir_number(l->operation, IR_ATTRIBUTE_NEAR, 0)) /* off by the rounding of an exponent of up to 126 */
+        return ptx_unary(l, PTX_EX2_FLUSH, l->f32, LLVMBuildFMul(b, x, real(x, 1.442695040888963407), ""));
     LLVMValueRef part[3] = {x, real(x, 1.0 / (252.0 * 0.693147180559945309)), real(x, 0.5)};
     LLVMValueRef place[3] = {ptx_emit(l, PTX_FMA_SAT, l->f32, part, 3, NULL), real(x, 252.0), real(x, 0x1.8p23 + 1)};
     LLVMValueRef k = ptx_emit(l, PTX_FMA_DOWN, l->f32, place, 3, NULL);
@@ -67,7 +69,7 @@ static LLVMValueRef tanh_f32(struct lowering *l, LLVMValueRef x)
 
 static LLVMValueRef exp2_f32(struct lowering *l, LLVMValueRef x)
 {
-    bool flush = ir_number(l->operation, IR_ATTRIBUTE_FLUSH, 0) != 0;
+    bool flush = ir_number(l->operation, IR_ATTRIBUTE_FLUSH, 0) || ir_number(l->operation, IR_ATTRIBUTE_NEAR, 0);
     return ptx_unary(l, flush ? PTX_EX2_FLUSH : PTX_EX2, l->f32, x);
 }
 

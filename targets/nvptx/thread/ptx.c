@@ -101,6 +101,10 @@ void ptx_barrier(struct lowering *l)
 {
     if (l->one_thread)
         return;
+    if (l->function->together) {
+        ptx_emit(l, PTX_WARP_MEETS, l->nothing, NULL, 0, NULL);
+        return;
+    }
     if (l->role < 0) {
         ptx_emit(l, PTX_BARRIER, l->nothing, NULL, 0, NULL);
         return;

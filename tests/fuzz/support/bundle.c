@@ -13,6 +13,7 @@
 #include "generate_loop.h"
 #include "generate_product.h"
 #include "generate_row.h"
+#include "ir/query.h"
 #include "ir/facts/shared_form.h"
 #include "judge.h"
 #include "passes/run.h"
@@ -324,15 +325,17 @@ static bool fill_gpu_code(struct chunk *c, struct code *code, const struct cubin
         return false;
     variant->gpu = (struct kernel_gpu_code){.image = 0,
                                             .symbol = f->name,
-                                            .threads = 32 * f->warps,
+                                            .threads = 32 * ir_block_warps(f),
                                             .registers = kernel->registers,
                                             .cluster = f->cluster > 1 ? f->cluster : 1,
                                             .shared_bytes = code->shared_bytes,
                                             .local_bytes = kernel->local_bytes,
-                                            .persistent = f->persistent > 0 ? f->persistent : 0};
+                                            .persistent = f->together         ? -f->together
+                                                          : f->persistent > 0 ? f->persistent
+                                                                              : 0};
     variant->gpu.map_count = tensor_map_collect(c->arena, variant->function, &maps);
     variant->gpu.maps = maps;
-    code->dropped = kernel->registers * 32 * f->warps >
+    code->dropped = kernel->registers * 32 * ir_block_warps(f) >
                     target_rows[c->assembled].registers; /* as the compiler refuses it */
     return true;
 }

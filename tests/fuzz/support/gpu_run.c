@@ -107,6 +107,8 @@ bool fuzz_gpu_run(struct fuzz_program *program, const struct fuzz_gpu_code *code
                                 .cluster = program->function->cluster};
     launch.slot_count = fuzz_fill_slots(program, got, slots, &programs);
     launch.blocks = (int)(program->function->persistent && programs > most ? most : programs);
+    if (program->function->together)
+        launch.blocks = (launch.blocks + program->function->together - 1) / program->function->together;
     if (launch.cluster > 1)
         launch.blocks = (launch.blocks + launch.cluster - 1) / launch.cluster * launch.cluster;
     list_memories(arena, program, got, &launch);
