@@ -211,6 +211,28 @@ const char *planning_why_no_producer(const struct ir_function *function)
     return function->plan && function->plan->warps[1] == 0 ? function->plan->why : NULL;
 }
 
+static void find_apart(struct ir_operation *op, void *data)
+{
+    int *asked = data;
+    const struct ir_plan *plan = op->opcode == OP_FOR ? ir_plan_asked(op) : NULL;
+    *asked = plan && plan->apart != IR_PLAN_OPEN ? plan->apart : *asked;
+}
+
+int planning_asked_apart(const struct ir_function *function)
+{
+    int asked = IR_PLAN_OPEN;
+    ir_walk(function->body, find_apart, &asked);
+    return asked;
+}
+
+void planning_tell_apart(struct ir_function *function, const char *why_together)
+{
+    if (!function->plan)
+        function->plan = ir_plan_make(function->module->arena);
+    function->plan->apart = !why_together;
+    ir_plan_explain(function->module->arena, &function->plan->why_together, why_together);
+}
+
 /* ---- what passes tell ---- */
 
 void planning_tell_input(const struct ir_operation *reader, enum ir_way way, const char *why)

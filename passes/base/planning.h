@@ -50,6 +50,10 @@ void planning_tell_roles(struct ir_function *function, int compute, int bring, c
 /* Whether a producer is planned; and why one is not, where one was looked for. */
 bool planning_has_producer(const struct ir_function *function);
 const char *planning_why_no_producer(const struct ir_function *function);
+/* Whether groups of warps store their own rows by themselves: what some loop's plan asks for, a number or IR_PLAN_OPEN; and
+ * that they do (NULL), or why not. */
+int planning_asked_apart(const struct ir_function *function);
+void planning_tell_apart(struct ir_function *function, const char *why_together);
 
 /* Says for an input that it comes on this way, or why it does not come on a better one, where that is said for the first
  * time. */

@@ -14,6 +14,8 @@ enum { CHECK_BARRIERS = 16, CHECK_AROUND = 3 };
 /* Where swizzles and copies to shared memory may start, by the manual of PTX.  The passes have these numbers from
  * src/ir/facts/scratch.c; the checker would not notice a mistake there if it asked the same place. */
 enum { CHECK_SWIZZLE_ALIGNMENT = 1024, CHECK_ROW_ALIGNMENT = 128 };
+/* Rows that a warpgroup has together where each of a role stores by itself. */
+enum { CHECK_GROUP_ROWS = 64 };
 /* Accesses of one agent are numbered by kind; knowing number n is knowing all before. */
 enum check_kind {
     CHECK_GENERIC, /* ordinary loads and stores, mma */
@@ -130,6 +132,9 @@ struct check {
     struct check_bound bound_by_loads;
     const struct layout *asked_layout; /* whether each place of it belongs to one thread: one_owner */
     bool one_owner;
+    const struct layout *asked_rows; /* whether so many warpgroups have rows of their own in it: own_rows */
+    int asked_groups;
+    bool own_rows;
     int64_t taken;                  /* numbers that the block has taken of an ordered grid, one after the other */
     int64_t *stored;                /* by id of a buffer: the number that all elements have, as far as is known */
     int steps;                      /* left */

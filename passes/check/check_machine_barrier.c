@@ -173,6 +173,10 @@ bool check_come_together(struct check *check, struct check_agent *agent, const s
 {
     int64_t id = ir_number(op, IR_ATTRIBUTE_BARRIER_ID, 0), warps = ir_number(op, IR_ATTRIBUTE_BARRIER_WARPS, 0);
     bool named = ir_attribute(op, IR_ATTRIBUTE_BARRIER_ID) && id < CHECK_BARRIERS;
+    if (op->opcode == OP_BARRIER && ir_attribute(op, IR_ATTRIBUTE_APART)) { /* an agent is a warpgroup */
+        check_meet(check, agent);
+        return true;
+    }
     if (named && warps > agent->warps)
         return join_meeting(check, agent, &check->meetings[id], &agent->met_round[id], warps);
     if (!named && agent->group->count > 1)
@@ -187,7 +191,7 @@ bool check_come_together(struct check *check, struct check_agent *agent, const s
 /* Warpgroups that wait for the turn do not come to a barrier of all. */
 void check_turn(struct check *check, const struct check_agent *agent, const struct ir_operation *op)
 {
-    if (agent->turn && agent->group->warps >= 2 * WARPGROUP)
+    if (agent->turn && agent->group->warps >= 2 * WARPGROUP && !ir_attribute(op, IR_ATTRIBUTE_APART))
         check_report(check, op, agent->turn,
                      "lets all warps meet while one warpgroup has the turn that others wait for");
 }

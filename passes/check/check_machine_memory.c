@@ -9,7 +9,7 @@
 
 #include "passes/check/check_machine.h"
 
-enum { BYTES_ALIGNMENT = 16 };
+enum { BYTES_ALIGNMENT = 16, LANES = 32, WARPGROUP = 4 };
 
 static void raise(int *stamp, int to)
 {
@@ -121,15 +121,53 @@ static bool same_owner(struct check *check, const struct check_access *old, cons
     return x == y && x && has_one_owner(check, x);
 }
 
-/* Two warpgroups of a role have each its own part: of what one operation does, and of a tile that each stores and
- * loads in
- * the same way. */
+/* Every place of the layout: whether warpgroup g of so many has only rows of units of CHECK_GROUP_ROWS that are its own. */
+static bool has_own_rows(const struct layout *layout, int groups)
+{
+    int registers = layout ? layout_registers(layout) : 0, at[LAYOUT_RANK];
+    for (int reg = 0; reg < registers; reg++)
+        for (int thread = 0; thread < groups * WARPGROUP * LANES; thread++) {
+            struct layout_position position = {{0}};
+            position.part[LAYOUT_REGISTER] = reg;
+            position.part[LAYOUT_LANE] = thread % LANES;
+            position.part[LAYOUT_WARP] = thread / LANES;
+            layout_coordinates(layout, &position, at);
+            if (at[0] / CHECK_GROUP_ROWS % groups != thread / LANES / WARPGROUP)
+                return false;
+        }
+    return registers > 0 && layout_warps(layout) == groups * WARPGROUP;
+}
+
+/* The layout asked for last is asked for again. */
+static bool stores_own_rows(struct check *check, const struct layout *layout, int groups)
+{
+    if (check->asked_rows != layout || check->asked_groups != groups) {
+        check->asked_rows = layout;
+        check->asked_groups = groups;
+        check->own_rows = has_own_rows(layout, groups);
+    }
+    return check->own_rows;
+}
+
+/* One warpgroup stores to a buffer what another sends from it, each the rows of its own. */
+static bool other_rows(struct check *check, const struct ir_operation *a, const struct ir_operation *b)
+{
+    const struct ir_operation *store = a->opcode == OP_BUFFER_STORE ? a : b, *send = store == a ? b : a;
+    bool own = store->opcode == OP_BUFFER_STORE && send->opcode == OP_TMA_STORE &&
+               store->operands[1] == send->operands[send->operand_count - 1];
+    int groups = own ? (int)ir_number(send, IR_ATTRIBUTE_APART, 0) : 0;
+    return groups && stores_own_rows(check, store->operands[0]->type->layout, groups);
+}
+
+/* Two warpgroups of a role have each its own part: of what one operation does, of a tile that each stores and loads in
+ * the same way, and of one that each stores and sends by itself. */
 static bool apart(struct check *check, const struct check_agent *agent, const struct check_access *now,
                   const struct check_access *old)
 {
     if (old->agent == agent->number || check->agents.data[old->agent]->group != agent->group)
         return false;
-    return (old->op == now->op && old->stamp == now->stamp) || same_owner(check, old, now->op);
+    return (old->op == now->op && old->stamp == now->stamp) || same_owner(check, old, now->op) ||
+           other_rows(check, old->op, now->op);
 }
 
 static void collide(struct check *check, struct check_agent *agent, const struct check_access *now,
@@ -333,9 +371,11 @@ static void copy(struct check *check, struct check_agent *agent, const struct ir
     }
 }
 
-/* One thread of a role does it for all. */
+/* One thread of a role does it for all, or one of each warpgroup. */
 static bool is_anothers(const struct check_agent *agent, const struct ir_operation *op)
 {
+    if (ir_attribute(op, IR_ATTRIBUTE_APART))
+        return false;
     bool single = op->opcode == OP_MBARRIER_EXPECT || op->opcode == OP_TMA_LOAD || op->opcode == OP_TMA_STORE ||
                   op->opcode == OP_TMA_COMMIT || op->opcode == OP_TMA_WAIT;
     return single && agent->number != agent->group->first;

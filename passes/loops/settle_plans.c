@@ -46,7 +46,9 @@ static const char *roles_differ(struct arena *arena, const struct ir_plan *asked
         if (!problem)
             problem = number_differs(arena, who[role], "registers", asked->registers[role], registers, NULL);
     }
-    return problem;
+    return problem ? problem
+                   : number_differs(arena, "stores", "apart", asked->apart, kernel ? kernel->apart : IR_PLAN_OPEN,
+                                    kernel ? kernel->why_together : NULL);
 }
 
 /* The first thing that is asked for and not done, and why; NULL: all is. */

@@ -40,6 +40,10 @@ static void show_roles(struct buffer *out, const struct ir_plan *plan, const str
         buffer_printf(out, "\n      | %d warps do everything", kernel->warps[0]);
     if (kernel)
         show_reason(out, kernel->why);
+    if (kernel && kernel->apart == 1)
+        buffer_puts(out, "; groups of four warps store their own rows by themselves");
+    else if (kernel && kernel->apart == 0)
+        buffer_printf(out, "; all store tiles together (%s)", kernel->why_together);
     if (plan->turns == 1)
         buffer_puts(out, "; groups of four warps take turns at products");
     if (plan->together > 1)

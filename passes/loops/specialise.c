@@ -551,6 +551,7 @@ static bool split(struct ir_function *function, struct pass_context *context)
     memcpy(needed, o.needed, sizeof *needed * (size_t)o.value_count);
     o.needed = needed;
     o.value_count = function->next_value_id;
+    outline_plan_apart(&o);
     outline_choose_cluster(&o);
     report(&o);
     build_roles(&o);

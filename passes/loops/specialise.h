@@ -42,6 +42,7 @@ struct outline {
     struct location problem_at;
     /* stores through shared memory */
     VECTOR(struct staged_store) staged;
+    int groups; /* warpgroups that each store their own rows; 0: all threads do it together */
     /* the order of programs */
     bool persistent, reversed;
     int raster;                     /* programs of dimension 0 side by side; 1: as they are numbered */
@@ -70,6 +71,10 @@ bool outline_is_shared(const struct outline *o, const struct ir_operation *copy)
 /* specialise_store.c */
 struct ir_value *outline_unconverted(struct ir_value *value); /* looks through convert_layout */
 void outline_plan_stores(struct outline *o);
+void outline_plan_apart(struct outline *o);
+/* An operation that each warpgroup does by itself, where they store so. */
+struct ir_operation *outline_build_of_groups(const struct outline *o, struct ir_builder *builder,
+                                             enum ir_opcode opcode);
 bool outline_is_staging(const struct outline *o, const struct ir_value *buffer);
 /* Bytes that are free when rings of stores, all but the first, have a single slot; and that done. */
 int64_t outline_spare_staging(const struct outline *o);

@@ -446,7 +446,7 @@ static void finish_stores(struct role *r)
 {
     if (r->producer || r->o->staged.count == 0)
         return;
-    struct ir_operation *wait = ir_build(&r->builder, OP_TMA_WAIT, 0, NULL, 0, NULL);
+    struct ir_operation *wait = outline_build_of_groups(r->o, &r->builder, OP_TMA_WAIT);
     ir_set_number(wait, IR_ATTRIBUTE_PENDING, 0);
 }
 

@@ -30,6 +30,7 @@
 #include "ir/facts/scratch.h"
 #include "ir/facts/shared_form.h"
 #include "passes/layout/tile_part.h"
+#include "passes/base/planning.h"
 #include "passes/base/rewrite.h"
 #include "passes/loops/specialise.h"
 #include "passes/loops/buffer_copy.h"
@@ -279,11 +280,61 @@ const struct staged_store *outline_staged(const struct outline *o, const struct 
     return NULL;
 }
 
-static void build_number(struct ir_builder *builder, enum ir_opcode opcode, int64_t pending)
+/* ---- warpgroups by themselves ---- */
+
+/* Whether warpgroup g of so many holds rows 64 * u to 64 * u + 63 of the tile where u % groups is g, and no others. */
+static bool has_rows_of_groups(const struct layout *layout, int groups)
+{
+    int lanes = 1 << layout->bits[LAYOUT_LANE], at[LAYOUT_RANK];
+    for (int warp = 0; warp < groups * IR_WARPGROUP; warp++)
+        for (int place = 0; place < lanes * layout_registers(layout); place++) {
+            struct layout_position position = {
+                .part = {[LAYOUT_WARP] = warp, [LAYOUT_LANE] = place % lanes, [LAYOUT_REGISTER] = place / lanes}};
+            layout_coordinates(layout, &position, at);
+            if (at[0] / IR_GROUP_ROWS % groups != warp / IR_WARPGROUP)
+                return false;
+        }
+    return true;
+}
+
+/* Why warpgroups do not store by themselves; NULL: they do. */
+static const char *why_together(const struct outline *o, int groups)
+{
+    if (groups > IR_BARRIER_OF_TURNS - IR_BARRIER_OF_GROUPS || o->function->warps % IR_WARPGROUP)
+        return "warps do not make two to four groups";
+    for (int i = 0; i < o->staged.count; i++) {
+        const struct staged_store *staged = &o->staged.data[i];
+        if (ir_is_in_loop(staged->store))
+            return "a loop stores";
+        if (!tensor_map_apart_rows(staged->buffer, groups) ||
+            layout_warps(staged->part->layout) != o->function->warps ||
+            !(has_rows_of_groups(staged->part->layout, groups) || PLANTED(apart_whatever_the_rows)))
+            return "a warpgroup has no rows of its own";
+    }
+    return NULL;
+}
+
+void outline_plan_apart(struct outline *o)
+{
+    int groups = o->function->warps / IR_WARPGROUP;
+    if (!o->staged.count || groups < 2)
+        return;
+    const char *why = planning_asked_apart(o->function) == 0 ? "the plan asks for it" : why_together(o, groups);
+    planning_tell_apart(o->function, why);
+    o->groups = why ? 0 : groups;
+}
+
+struct ir_operation *outline_build_of_groups(const struct outline *o, struct ir_builder *builder, enum ir_opcode opcode)
 {
     struct ir_operation *op = ir_build(builder, opcode, 0, NULL, 0, NULL);
-    if (pending >= 0)
-        ir_set_number(op, IR_ATTRIBUTE_PENDING, pending);
+    if (o->groups)
+        ir_set_number(op, IR_ATTRIBUTE_APART, o->groups);
+    return op;
+}
+
+static void build_wait(const struct outline *o, struct ir_builder *builder, int64_t pending)
+{
+    ir_set_number(outline_build_of_groups(o, builder, OP_TMA_WAIT), IR_ATTRIBUTE_PENDING, pending);
 }
 
 /* A store that goes out panel by panel. */
@@ -336,7 +387,9 @@ static void send_panel(const struct emission *e, int p, struct ir_value *slot)
     ir_set_list(tma, IR_ATTRIBUTE_PLACE, rank, place);
     if (is_addition(e->panels->store) && !PLANTED(additions_are_stores))
         ir_set_number(tma, IR_ATTRIBUTE_ACTION, IR_ACTION_ADD);
-    build_number(e->builder, OP_TMA_COMMIT, -1);
+    if (e->o->groups)
+        ir_set_number(tma, IR_ATTRIBUTE_APART, e->o->groups);
+    outline_build_of_groups(e->o, e->builder, OP_TMA_COMMIT);
 }
 
 /* What is added in a loop, where an iteration lies between a panel and the next in its slot, goes out together, and threads
@@ -357,13 +410,14 @@ void outline_emit_store(struct outline *o, struct ir_builder *builder, const str
     e.value = copies[source->id] ? copies[source->id] : source;
     tile_part_open(&e.part, o->function, source, copies, o->value_count);
     for (int p = 0; p < staged->count; p += together) {
-        build_number(builder, OP_TMA_WAIT, slots - together + PLANTED(store_waits_for_one_less));
-        build_number(builder, OP_BARRIER, -1);
+        build_wait(o, builder, slots - together + PLANTED(store_waits_for_one_less));
+        if (!o->groups || !PLANTED(apart_meets_before_the_wait))
+            outline_build_of_groups(o, builder, OP_BARRIER);
         for (int k = 0; k < together && p + k < staged->count; k++)
             filled[k] = put_panel(&e, p + k);
         if (!PLANTED(store_without_fence))
-            build_number(builder, OP_FENCE_ASYNC, -1);
-        build_number(builder, OP_BARRIER, -1);
+            ir_build(builder, OP_FENCE_ASYNC, 0, NULL, 0, NULL);
+        outline_build_of_groups(o, builder, OP_BARRIER);
         for (int k = 0; k < together && p + k < staged->count; k++)
             send_panel(&e, p + k, filled[k]);
     }

@@ -457,7 +457,31 @@ static void look_for_tiles(struct ir_operation *op, void *context)
 static bool is_meeting(const struct ir_operation *op)
 {
     return op && (op->opcode == OP_MBARRIER_READY ||
-                  (op->opcode == OP_BARRIER && !ir_attribute(op, IR_ATTRIBUTE_BARRIER_ID)));
+                  (op->opcode == OP_BARRIER && !ir_attribute(op, IR_ATTRIBUTE_BARRIER_ID) &&
+                   !ir_attribute(op, IR_ATTRIBUTE_APART)));
+}
+
+static bool is_sent_apart(const struct ir_value *buffer)
+{
+    for (const struct ir_use *use = buffer->uses; use; use = use->next) {
+        bool sends = use->user->opcode == OP_TMA_STORE && ir_attribute(use->user, IR_ATTRIBUTE_APART);
+        if (sends || (use->user->opcode == OP_SLOT && is_sent_apart(use->user->results[0])))
+            return true;
+    }
+    return false;
+}
+
+/* The threads of each warpgroup meet: what each of these stores to a buffer for itself, and sends from it, is in order. */
+static void meet_apart(struct state *state)
+{
+    int kept = 0;
+    for (int i = 0; i < state->accesses.count; i++) {
+        const struct pending *old = &state->accesses.data[i];
+        bool own = old->op->opcode == OP_BUFFER_STORE || old->op->opcode == OP_TMA_STORE;
+        if (old->flying || !own || !is_sent_apart(buffer_of(old->op->operands[old->op->operand_count - 1])->results[0]))
+            state->accesses.data[kept++] = *old;
+    }
+    state->accesses.count = kept;
 }
 
 static void insert(struct insertion *in, struct ir_operation *op, struct state *state, bool copies)
@@ -501,6 +525,10 @@ static void walk(struct insertion *in, struct ir_block *block, struct state *sta
         struct span spans[MOST_SPANS];
         if (is_meeting(op)) {
             meet(state);
+            continue;
+        }
+        if (op->opcode == OP_BARRIER && ir_attribute(op, IR_ATTRIBUTE_APART)) {
+            meet_apart(state);
             continue;
         }
         if (op->region_count && !ir_is_isolated(op)) {

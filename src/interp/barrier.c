@@ -252,7 +252,9 @@ static void meet(struct machine *machine, const struct ir_operation *op)
     if (machine->current->one_thread)
         interp_stop(machine->run, op, "one thread alone runs this role: the others never come to the barrier");
     int64_t id = ir_number(op, IR_ATTRIBUTE_BARRIER_ID, -1);
-    if (id < 0)
+    if (ir_attribute(op, IR_ATTRIBUTE_APART))
+        machine_groups_meet(machine);
+    else if (id < 0)
         machine_warps_meet(machine);
     else
         meet_by_name(machine, op, id);

@@ -74,16 +74,27 @@ void machine_lanes_meet(struct machine *machine, int warp)
     machine->met[warp] = machine->agents.data[warp].time;
 }
 
+static void meet(struct machine *machine, int first_warp, int warps)
+{
+    struct clock *first = &machine->warp[first_warp];
+    for (int i = 1; i < warps; i++)
+        machine_clock_join(machine, first, &machine->warp[first_warp + i]);
+    for (int i = 1; i < warps; i++)
+        machine_clock_join(machine, &machine->warp[first_warp + i], first);
+    for (int i = 0; i < warps; i++)
+        machine_lanes_meet(machine, first_warp + i);
+}
+
 void machine_warps_meet(struct machine *machine)
 {
+    meet(machine, machine->current->first_warp, machine->current->warps);
+}
+
+void machine_groups_meet(struct machine *machine)
+{
     const struct control *control = machine->current;
-    struct clock *first = &machine->warp[control->first_warp];
-    for (int i = 1; i < control->warps; i++)
-        machine_clock_join(machine, first, &machine->warp[control->first_warp + i]);
-    for (int i = 1; i < control->warps; i++)
-        machine_clock_join(machine, &machine->warp[control->first_warp + i], first);
-    for (int i = 0; i < control->warps; i++)
-        machine_lanes_meet(machine, control->first_warp + i);
+    for (int i = 0; i < control->warps; i += IR_WARPGROUP)
+        meet(machine, control->first_warp + i, IR_WARPGROUP);
 }
 
 /* Of what a warp wrote itself, or through copies that it waited for. */

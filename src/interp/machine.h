@@ -100,7 +100,8 @@ struct transfer {
     int phase_count;
     uint32_t *phases; /* of all mbarriers, that its warp knew to have ended */
     int first_epoch, epochs;
-    int group; /* commits of the role before it */
+    int group;  /* commits of the role before it */
+    int issuer; /* the warpgroup of the role that issued it, where each stores by itself; else 0 */
 };
 struct control;
 struct product {
@@ -213,6 +214,7 @@ void machine_warp_tick(struct machine *machine, int warp);
 void machine_lanes_meet(struct machine *machine, int warp);
 /* All active warps of the current control know all that one knows. */
 void machine_warps_meet(struct machine *machine);
+void machine_groups_meet(struct machine *machine); /* each warpgroup of the role by itself */
 void machine_fence(struct machine *machine);
 uint32_t machine_event(struct machine *machine, const struct event *event);
 /* The warp knows the whole event; fenced: through proxy fences, too. */

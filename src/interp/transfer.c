@@ -123,24 +123,32 @@ static void list_elements(struct frame *frame, struct transfer *transfer, const 
     transfer->count = count;
     transfer->global = ARENA_ARRAY(machine->arena, uintptr_t, count);
     transfer->shared = ARENA_ARRAY(machine->arena, int64_t, count);
+    int64_t groups = ir_number(op, IR_ATTRIBUTE_APART, 0);
     const unsigned char *bringer = transfer->everywhere ? bringers(frame->run, type, machine->block_count) : NULL;
     transfer->count = 0;
     for (int64_t i = 0; i < count; i++) {
         if (bringer && bringer[i] != transfer->home->number)
+            continue;
+        if (groups && i / (count / shape[0]) / IR_GROUP_ROWS % groups != transfer->issuer)
             continue;
         transfer->global[transfer->count] = memory_place_address(frame, op, access, shape, rank, i);
         transfer->shared[transfer->count++] = machine_element_byte(part, type, i);
     }
 }
 
+/* The first of the warps that issue it. */
+static int issuing_warp(const struct machine *machine, const struct transfer *transfer)
+{
+    return machine->current->first_warp + transfer->issuer * IR_WARPGROUP;
+}
+
 /* Epochs: one of the first warp, or one of each. */
 static void start_agents(struct machine *machine, struct transfer *transfer, bool each_warp)
 {
-    const struct control *control = machine->current;
     transfer->first_epoch = machine->epochs.count;
-    transfer->epochs = each_warp ? control->warps : 1;
+    transfer->epochs = each_warp ? machine->current->warps : 1;
     for (int i = 0; i < transfer->epochs; i++)
-        machine_epoch_push(machine, machine_agent_start(machine, control->first_warp + i));
+        machine_epoch_push(machine, machine_agent_start(machine, issuing_warp(machine, transfer) + i));
 }
 
 /* What a tensor map can say: one dimension of neighbours, the others 16 bytes or a multiple apart; and where a box can
@@ -176,7 +184,7 @@ static void check_tensor(struct frame *frame, const struct ir_operation *op, con
     }
 }
 
-static struct transfer *issue(struct frame *frame, const struct ir_operation *op, enum transfer_kind kind)
+static struct transfer *issue(struct frame *frame, const struct ir_operation *op, enum transfer_kind kind, int issuer)
 {
     struct machine *machine = frame->run->machine;
     struct ir_access access;
@@ -188,6 +196,7 @@ static struct transfer *issue(struct frame *frame, const struct ir_operation *op
     *transfer = (struct transfer){.kind = kind,
                                   .op = op,
                                   .home = machine->current->home,
+                                  .issuer = issuer,
                                   .barrier = -1,
                                   .everywhere = ir_number(op, IR_ATTRIBUTE_MULTICAST, 1) > 1,
                                   .stores = op->opcode == OP_STORE_ASYNC || op->opcode == OP_TMA_STORE};
@@ -199,7 +208,7 @@ static struct transfer *issue(struct frame *frame, const struct ir_operation *op
                                                            transfer->first_epoch, transfer->epochs);
     accessor.any_warp = kind == TRANSFER_TOKEN;
     if (kind == TRANSFER_TMA_LOAD || kind == TRANSFER_TMA_STORE)
-        accessor.warps = UINT64_C(1) << machine->current->first_warp;
+        accessor.warps = UINT64_C(1) << issuing_warp(machine, transfer);
     char name[64];
     accessor.name = machine_name(access.buffer, name, sizeof name);
     for (int b = 0; b < machine->block_count; b++) {
@@ -216,7 +225,7 @@ static struct transfer *issue(struct frame *frame, const struct ir_operation *op
 static void issue_with_token(struct frame *frame, const struct ir_operation *op)
 {
     struct machine *machine = frame->run->machine;
-    struct transfer *transfer = issue(frame, op, TRANSFER_TOKEN);
+    struct transfer *transfer = issue(frame, op, TRANSFER_TOKEN, 0);
     vector_push(machine->arena, &machine->tokens, transfer);
     frame_cell(frame, op->results[0])->number = machine->tokens.count;
 }
@@ -225,7 +234,7 @@ static void issue_tma_load(struct frame *frame, const struct ir_operation *op)
 {
     if (ir_number(op, IR_ATTRIBUTE_MULTICAST, 1) > 1)
         machine_reach_out(frame->run->machine, op);
-    struct transfer *transfer = issue(frame, op, TRANSFER_TMA_LOAD);
+    struct transfer *transfer = issue(frame, op, TRANSFER_TMA_LOAD, 0);
     transfer->barrier = machine_barrier_of(frame, op, op->operand_count - 2);
     struct machine *machine = frame->run->machine;
     transfer->phase_count = machine->all_barriers.count;
@@ -238,9 +247,12 @@ static void issue_in_group(struct frame *frame, const struct ir_operation *op)
 {
     struct machine *machine = frame->run->machine;
     bool cp = op->opcode == OP_CP_ASYNC;
-    struct transfer *transfer = issue(frame, op, cp ? TRANSFER_CP : TRANSFER_TMA_STORE);
-    transfer->group = cp ? machine->current->cp_committed : machine->current->tma_committed;
-    vector_push(machine->arena, &machine->current->groups, transfer);
+    int issuers = ir_attribute(op, IR_ATTRIBUTE_APART) ? machine->current->warps / IR_WARPGROUP : 1;
+    for (int i = 0; i < issuers; i++) {
+        struct transfer *transfer = issue(frame, op, cp ? TRANSFER_CP : TRANSFER_TMA_STORE, i);
+        transfer->group = cp ? machine->current->cp_committed : machine->current->tma_committed;
+        vector_push(machine->arena, &machine->current->groups, transfer);
+    }
 }
 
 /* ---- waits ---- */
@@ -279,7 +291,8 @@ static void wait_for_groups(struct machine *machine, const struct ir_operation *
     int kept = 0;
     for (int i = 0; i < control->groups.count; i++) {
         struct transfer *transfer = control->groups.data[i];
-        if (transfer->kind != kind || transfer->group >= open) {
+        bool anothers = transfer->issuer > 0 && !ir_attribute(op, IR_ATTRIBUTE_APART);
+        if (transfer->kind != kind || transfer->group >= open || anothers) {
             control->groups.data[kept++] = transfer;
             continue;
         }

@@ -145,6 +145,7 @@ int64_t ir_type_bytes(const struct ir_type *tile);    /* of its elements in memo
     ATTRIBUTE(FLUSH, "flush", INT)                    \
     ATTRIBUTE(CLUSTER, "cluster", INT)                \
     ATTRIBUTE(MULTICAST, "multicast", INT)            \
+    ATTRIBUTE(APART, "apart", INT)                    \
     ATTRIBUTE(ROUNDED, "rounded", INT)                \
     ATTRIBUTE(NEAR, "near", INT)                      \
     ATTRIBUTE(DESCENDING, "descending", INT)          \
@@ -295,8 +296,10 @@ enum ir_math { IR_MATHS(X) IR_MATH_COUNT };
 
 /* ---- operations ----------------------------------------------------------------------------------------------- */
 
-/* Of the 16 numbered barriers of a block, 0 is its own, and these are the first that roles and turns take. */
-enum { IR_BARRIER_OF_ROLES = 1, IR_BARRIER_OF_TURNS = 8 };
+/* Of the 16 numbered barriers of a block, 0 is its own, and these are the first that roles, warpgroups and turns take. */
+enum { IR_BARRIER_OF_ROLES = 1, IR_BARRIER_OF_GROUPS = 4, IR_BARRIER_OF_TURNS = 8 };
+/* A warpgroup's rows of a tile: units of so many go round the warpgroups of a role. */
+enum { IR_WARPGROUP = 4, IR_GROUP_ROWS = 64 };
 enum ir_level { IR_LEVEL_VALUE, IR_LEVEL_SCHEDULE, IR_LEVEL_MACHINE };
 enum ir_trait {
     IR_TRAIT_PURE = 1,

@@ -23,7 +23,7 @@ struct ir_plan *ir_plan_make(struct arena *arena)
     plan->arena = arena;
     for (int role = 0; role < 2; role++)
         plan->warps[role] = plan->registers[role] = IR_PLAN_OPEN;
-    plan->turns = plan->together = IR_PLAN_OPEN;
+    plan->apart = plan->turns = plan->together = IR_PLAN_OPEN;
     return plan;
 }
 
@@ -46,6 +46,7 @@ struct ir_plan *ir_plan_copy(struct arena *arena, const struct ir_plan *plan)
         vector_push(arena, &copy->products, product);
     }
     ir_plan_explain(arena, &copy->why, plan->why);
+    ir_plan_explain(arena, &copy->why_together, plan->why_together);
     return copy;
 }
 
@@ -113,5 +114,7 @@ const char *ir_plan_problem(const struct ir_plan *plan)
         return "roles are a consumer's and a producer's";
     if (plan->together == 0 || !is_within(plan->together, MOST_AHEAD))
         return "1 to 64 iterations make their reads together";
+    if (!is_within(plan->apart, 1))
+        return "groups of warps store apart, 1, or do not, 0";
     return is_within(plan->turns, 1) ? NULL : "groups of warps take turns, 1, or do not, 0";
 }

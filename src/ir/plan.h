@@ -5,7 +5,8 @@
  * it comes (a copy engine, copies by all threads, registers), in how many slots of shared memory and how many iterations
  * ahead; of each product, in which stage of the loop it stands (in stage 1 it runs beside stage 0 of the next iteration)
  * and how many products are on their way when it is waited for; and of the loop, which warps do it, with how many
- * registers, and whether groups of them take turns at the tensor cores.  Where something is not otherwise, it says why.
+ * registers, whether groups of them take turns at the tensor cores, and whether each group stores its own rows of a tile by
+ * itself.  Where something is not otherwise, it says why.
  *
  * What a plan leaves open is for passes to decide, which fill it in.  A `for` may have a second one, `asked`: what the user
  * asks for (--plan), which is an error where it is not done.  An input is known by its place in the
@@ -47,9 +48,11 @@ struct ir_plan {
     VECTOR(struct ir_plan_product) products; /* in order of the text */
     int warps[2], registers[2];              /* that compute and that bring; 0 bring: all warps do everything */
     const char *why;                         /* the roles are not otherwise */
-    int turns;                               /* 1: groups of warps take turns at issuing products; 0: they do not */
-    int together;                            /* iterations that make their reads together */
-    bool settled;                            /* the places of inputs and products are known, not their names alone */
+    int apart; /* 1: each group of warps that compute stores its own rows; 0: all together */
+    const char *why_together;
+    int turns;    /* 1: groups of warps take turns at issuing products; 0: they do not */
+    int together; /* iterations that make their reads together */
+    bool settled; /* the places of inputs and products are known, not their names alone */
 };
 
 /* The loop's plan, and what is asked for; NULL: it has none. */
@@ -67,7 +70,7 @@ void ir_plan_keep(struct ir_operation *loop, const struct ir_operation *from);
 void ir_plan_explain(struct arena *arena, const char **why, const char *text);
 
 const char *ir_way_text(enum ir_way way);
-/* Text: `input a tma slots(4) bytes(16384); product 0 stage(1); roles(8, 4) registers(232, 40); turns(1)`. */
+/* Text: `input a tma slots(4) bytes(16384); product 0 stage(1); roles(8, 4) registers(232, 40); apart(1); turns(1)`. */
 void ir_plan_print(struct buffer *out, const struct ir_plan *plan);
 /* NULL: *problem says what is wrong at *where. */
 struct ir_plan *ir_plan_parse(struct arena *arena, const char *text, size_t size, const char **where,

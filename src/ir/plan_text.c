@@ -4,7 +4,7 @@
  *     clause  := "input" name [ way ] { "slots(" n ")" | "bytes(" n ")" | "ahead(" n ")" } [ reason ]
  *              | "product" number { "stage(" n ")" | "in_flight(" n ")" } [ reason ]
  *              | "roles(" warps "," warps ")" [ "registers(" n "," n ")" ] [ reason ]
- *              | "turns(" n ")" | "together(" n ")"
+ *              | "apart(" n ")" [ reason ] | "turns(" n ")" | "together(" n ")"
  *     reason  := "because" a text in quotes */
 #include "ir/plan.h"
 
@@ -47,6 +47,10 @@ static void print_roles(struct buffer *out, const struct ir_plan *plan, size_t s
         buffer_printf(out, " registers(%d, %d)", plan->registers[0], plan->registers[1]);
     if (plan->warps[0] != IR_PLAN_OPEN)
         print_reason(out, plan->why);
+    if (plan->apart != IR_PLAN_OPEN) {
+        buffer_printf(out, "%sapart(%d)", separate(out, start), plan->apart);
+        print_reason(out, plan->why_together);
+    }
     if (plan->turns != IR_PLAN_OPEN)
         buffer_printf(out, "%sturns(%d)", separate(out, start), plan->turns);
     if (plan->together != IR_PLAN_OPEN)
@@ -233,8 +237,10 @@ static void parse_clause(struct reader *r, struct ir_plan *plan)
     else if (accept_pair(r, "roles", plan->warps)) {
         accept_pair(r, "registers", plan->registers);
         parse_reason(r, plan, &plan->why);
-    } else if (!accept_number(r, "turns", &plan->turns) && !accept_number(r, "together", &plan->together))
-        fail(r, "a plan has clauses input, product, roles, turns and together");
+    } else if (accept_number(r, "apart", &plan->apart))
+        parse_reason(r, plan, &plan->why_together);
+    else if (!accept_number(r, "turns", &plan->turns) && !accept_number(r, "together", &plan->together))
+        fail(r, "a plan has clauses input, product, roles, apart, turns and together");
 }
 
 struct ir_plan *ir_plan_parse(struct arena *arena, const char *text, size_t size, const char **where,

@@ -49,6 +49,8 @@ refuses() {
     gives sm_90a chain.tile 'product 1 stage(1)' 'product 1: beside those of the next iteration'
     gives sm_90a chain.tile 'product 1 stage(0)' 'product 1: in its own iteration.*\(the plan asks for it\)'
     gives sm_90a chain.tile '' 'product 1: ' # an empty plan asks for nothing
+    gives sm_90a k.tile 'apart(1)' 'groups of four warps store their own rows by themselves'
+    gives sm_90a k.tile 'apart(0)' 'all store tiles together \(the plan asks for it\)'
 }
 
 @test "the code is what the plan says" {
@@ -68,6 +70,7 @@ refuses() {
     refuses sm_90a k.tile 'product 3 stage(0)' 'the loop has no product 3; it has 1'
     refuses sm_90a k.tile 'roles(12, 4)' 'those that compute: warps(12) is asked for, and it is warps('
     refuses sm_90a k.tile 'turns(1)' 'the loop: turns(1) is asked for, and it is not'
+    refuses sm_80 k.tile 'apart(1)' 'stores: apart(1) is asked for, and it is not'
     ! "$TILECC" -arch=sm_90a --dryrun -o k.o --plan='k.tile:2: turns(1)' k.tile >log 2>&1
     grep -qF -- '--plan: no loop for a GPU that reads tiles or multiplies stands at k.tile:2 [E1008]' log
 }

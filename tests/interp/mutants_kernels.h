@@ -21,6 +21,7 @@ static const struct kernel kernels[] = {
      WIDE_PRODUCT,
      {4, 1},
      true},
+    {"matmul-90-apart", MATMUL, "sm_90a", "matmul<bf16,bf16>[BM=128,BN=128]", WIDE_PRODUCT, {2, 1}, true},
     {"attention-90-small",
      ATTENTION,
      "sm_90a",

@@ -62,4 +62,8 @@ int tensor_map_shared_rows(const struct ir_type *buffer, int blocks);
 /* The boxes of a buffer as tensor_map_boxes lists them, of which each has so many rows: block b of `blocks` brings
  * those from b * count / blocks on. */
 int tensor_map_shared_boxes(struct arena *arena, const struct ir_type *buffer, int blocks, int (**starts)[LAYOUT_RANK]);
+/* The same where warpgroups store their own rows: IR_GROUP_ROWS, or 0, where the buffer does not divide so; and the boxes,
+ * those of warpgroup g from g * count / groups on. */
+int tensor_map_apart_rows(const struct ir_type *buffer, int groups);
+int tensor_map_apart_boxes(struct arena *arena, const struct ir_type *buffer, int groups, int (**starts)[LAYOUT_RANK]);
 #endif

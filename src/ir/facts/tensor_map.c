@@ -5,6 +5,8 @@
  * is as many instructions as it has boxes; they lie in memory one after the other. */
 #include "ir/facts/shared_form.h"
 
+#include <string.h>
+
 enum { TMA_ALIGNMENT = 16 };
 
 static bool has_map_type(enum ir_element element) { return element != IR_POINTER && element != IR_INDEX; }
@@ -181,10 +183,13 @@ bool tensor_map_of(const struct ir_operation *operation, struct tensor_map *map,
     if (!tensor_map_for(access.view, access.rank, access.place, access.buffer->type, map, reason))
         return false;
     int blocks = (int)ir_number(operation, IR_ATTRIBUTE_MULTICAST, 1);
+    int groups = (int)ir_number(operation, IR_ATTRIBUTE_APART, 0);
     int *rows = &map->box[access.buffer->type->rank > 1]; /* the dimension behind the contiguous one, or that */
-    *rows = tensor_map_shared_rows(access.buffer->type, blocks);
+    *rows = groups ? tensor_map_apart_rows(access.buffer->type, groups)
+                   : tensor_map_shared_rows(access.buffer->type, blocks);
     if (!*rows && reason)
-        *reason = "the buffer does not divide into a part for each block of the cluster";
+        *reason = groups ? "the buffer does not divide into 64 rows for each warpgroup, over and over"
+                         : "the buffer does not divide into a part for each block of the cluster";
     return *rows > 0;
 }
 
@@ -250,11 +255,11 @@ int tensor_map_shared_rows(const struct ir_type *buffer, int blocks)
     return rows % (SWIZZLE_ROWS * blocks) == 0 ? rows / blocks : 0;
 }
 
-int tensor_map_shared_boxes(struct arena *arena, const struct ir_type *buffer, int blocks, int (**starts)[LAYOUT_RANK])
+static int boxes_of_rows(struct arena *arena, const struct ir_type *buffer, int rows, int (**starts)[LAYOUT_RANK])
 {
     struct shared_form form;
     form_of(buffer, &form);
-    int box_elements = elements_of_row(buffer, &form) * tensor_map_shared_rows(buffer, blocks);
+    int box_elements = elements_of_row(buffer, &form) * rows;
     int count = (int)(layout_size(buffer->layout) / box_elements);
     *starts = arena_alloc(arena, sizeof **starts * (size_t)count);
     for (int i = 0; i < count; i++) {
@@ -264,6 +269,31 @@ int tensor_map_shared_boxes(struct arena *arena, const struct ir_type *buffer, i
             (*starts)[i][d] = 0;
         layout_coordinates(buffer->layout, &position, (*starts)[i]);
     }
+    return count;
+}
+
+int tensor_map_shared_boxes(struct arena *arena, const struct ir_type *buffer, int blocks, int (**starts)[LAYOUT_RANK])
+{
+    return boxes_of_rows(arena, buffer, tensor_map_shared_rows(buffer, blocks), starts);
+}
+
+int tensor_map_apart_rows(const struct ir_type *buffer, int groups)
+{
+    struct shared_form form;
+    form_of(buffer, &form);
+    bool divides = form.row == 0 && buffer->rank == 2 && form.box[0] % IR_GROUP_ROWS == 0;
+    return divides && buffer->extent[0] % ((int64_t)IR_GROUP_ROWS * groups) == 0 ? IR_GROUP_ROWS : 0;
+}
+
+int tensor_map_apart_boxes(struct arena *arena, const struct ir_type *buffer, int groups, int (**starts)[LAYOUT_RANK])
+{
+    int(*all)[LAYOUT_RANK], next = 0;
+    int count = boxes_of_rows(arena, buffer, tensor_map_apart_rows(buffer, groups), &all);
+    *starts = arena_alloc(arena, sizeof **starts * (size_t)count);
+    for (int group = 0; group < groups; group++)
+        for (int i = 0; i < count; i++)
+            if (all[i][0] / IR_GROUP_ROWS % groups == group)
+                memcpy((*starts)[next++], all[i], sizeof *all);
     return count;
 }
 

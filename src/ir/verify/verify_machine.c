@@ -8,6 +8,7 @@ enum {
     LEAST_BARRIER_ID = 1,
     MOST_BARRIER_ID = 15,
     MOST_WARPS = 32,
+    MOST_GROUPS = IR_BARRIER_OF_TURNS - IR_BARRIER_OF_GROUPS, /* each has a barrier of its own */
     MOST_ROLE_REGISTERS = 256,
     MOST_PENDING = 63,
     MOST_COUNT = (1 << 20) - 1 /* arrivals and bytes of an mbarrier */
@@ -213,6 +214,29 @@ static const char *cluster_problem(const struct ir_operation *op, enum ir_attrib
     return NULL;
 }
 
+/* Warps of the role that the operation stands in, or of the function. */
+static int64_t warps_around(const struct ir_operation *op)
+{
+    const struct ir_block *block = op->block;
+    while (block->parent && block->parent->opcode != OP_ROLES)
+        block = block->parent->block;
+    const struct ir_attribute *warps = block->parent ? ir_attribute(block->parent, IR_ATTRIBUTE_ROLE_WARPS) : NULL;
+    for (int i = 0; warps && i < block->parent->region_count && i < warps->count; i++)
+        if (block->parent->regions[i] == block)
+            return warps->list[i];
+    return op->block->function->warps;
+}
+
+static const char *apart_problem(const struct ir_operation *op)
+{
+    int64_t groups = ir_number(op, IR_ATTRIBUTE_APART, 0);
+    if (!ir_attribute(op, IR_ATTRIBUTE_APART))
+        return NULL;
+    return groups >= 2 && groups <= MOST_GROUPS && warps_around(op) == groups * IR_WARPGROUP
+               ? NULL
+               : "apart says how many warpgroups there are, 2 to 4";
+}
+
 static const char *tma_problem(const struct ir_operation *op)
 {
     struct tensor_map map;
@@ -224,6 +248,8 @@ static const char *tma_problem(const struct ir_operation *op)
     if (!problem && ir_attribute(op, IR_ATTRIBUTE_ACTION) &&
         (ir_number(op, IR_ATTRIBUTE_ACTION, 0) != IR_ACTION_ADD || op->operands[0]->type->element != IR_F32))
         problem = "what tma_store does to elements that are there is add f32";
+    if (!problem)
+        problem = apart_problem(op);
     if (!problem)
         tensor_map_of(op, &map, &problem);
     return problem;
@@ -341,6 +367,8 @@ static const char *barrier_problem(const struct ir_operation *op)
     int64_t id = ir_number(op, IR_ATTRIBUTE_BARRIER_ID, 1), warps = ir_number(op, IR_ATTRIBUTE_BARRIER_WARPS, 1);
     if (named != counted)
         return "a barrier of some warps has an id and a count of warps";
+    if (ir_attribute(op, IR_ATTRIBUTE_APART))
+        return named ? "a barrier of each warpgroup has no id" : apart_problem(op);
     return id >= LEAST_BARRIER_ID && id <= MOST_BARRIER_ID && warps >= 1 && warps <= MOST_WARPS
                ? NULL
                : "the id of a barrier is 1 to 15, its warps 1 to 32";
@@ -462,13 +490,16 @@ const char *verify_machine(const struct ir_operation *op)
     case OP_TMA_LOAD:
     case OP_TMA_STORE: return tma_problem(op);
     case OP_CP_ASYNC: return copy_problem(op, 0);
-    case OP_TMA_WAIT:
+    case OP_TMA_COMMIT: return apart_problem(op);
+    case OP_TMA_WAIT: {
+        const char *problem = apart_problem(op);
+        return problem ? problem : pending_problem(op);
+    }
     case OP_CP_WAIT: return pending_problem(op);
     case OP_PROGRAM:
     case OP_PROGRAM_COUNT:
     case OP_BLOCK_COUNT: return program_problem(op);
     case OP_MBARRIER_READY:
-    case OP_TMA_COMMIT:
     case OP_CP_COMMIT: return NULL;
 #define SCHEDULE_LEVEL(id) case OP_##id:
 #define MACHINE_LEVEL(id)

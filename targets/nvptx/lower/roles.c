@@ -260,10 +260,17 @@ void lower_roles(struct lowering *l, struct ir_operation *operation)
     LLVMPositionBuilderAtEnd(b, end);
 }
 
-/* With an id and a count of warps the barrier is one of several that the same threads may use. */
+/* With an id and a count of warps the barrier is one of several that the same threads may use; apart, one of each warpgroup. */
 void lower_barrier(struct lowering *l, struct ir_operation *operation)
 {
     int64_t id = ir_number(operation, IR_ATTRIBUTE_BARRIER_ID, 0);
+    if (ir_attribute(operation, IR_ATTRIBUTE_APART)) {
+        LLVMValueRef group = LLVMBuildLShr(l->builder, l->warp, value_i32(l, 2), "");
+        LLVMValueRef own = LLVMBuildAdd(l->builder, group, value_i32(l, IR_BARRIER_OF_GROUPS), "");
+        const char *threads = arena_printf(l->arena, "%d", 32 * IR_WARPGROUP);
+        ptx_emit(l, PTX_TURN_TAKE, l->nothing, &own, 1, &threads);
+        return;
+    }
     if (id == 0) {
         ptx_barrier(l);
         return;
@@ -290,13 +297,26 @@ bool role_is_single(const struct lowering *l, const struct ir_operation *operati
     }
 }
 
+/* Of the role, or where the operation is one of each warpgroup, of that. */
+static LLVMValueRef is_only_thread(struct lowering *l, bool apart)
+{
+    if (!apart)
+        return coordinate_first_thread(l);
+    LLVMValueRef within = LLVMBuildAnd(l->builder, l->thread, value_i32(l, 32 * IR_WARPGROUP - 1), "");
+    return LLVMBuildICmp(l->builder, LLVMIntEQ, within, value_i32(l, 0), "");
+}
+
 void role_single_begin(struct lowering *l)
 {
+    bool apart = ir_attribute(l->operation, IR_ATTRIBUTE_APART);
+    if (l->single && l->single_of_group != apart)
+        role_single_end(l);
     if (l->single || l->one_thread)
         return;
     LLVMBasicBlockRef only = value_block(l, "one");
     l->single = value_block(l, "all");
-    LLVMBuildCondBr(l->builder, coordinate_first_thread(l), only, l->single);
+    l->single_of_group = apart;
+    LLVMBuildCondBr(l->builder, is_only_thread(l, apart), only, l->single);
     LLVMPositionBuilderAtEnd(l->builder, only);
 }
 

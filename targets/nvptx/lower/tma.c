@@ -50,31 +50,40 @@ static LLVMValueRef map_of(struct lowering *l, const struct ir_operation *operat
     die("a tensor map of %s was not collected", l->function->name);
 }
 
-/* The number that belongs to this block of the cluster: numbers[rank]. */
-static LLVMValueRef of_block(struct lowering *l, const int64_t *numbers, int blocks)
+/* The number that belongs to this block of the cluster, or to this warpgroup: numbers[rank]. */
+static LLVMValueRef of_rank(struct lowering *l, LLVMValueRef rank, const int64_t *numbers, int blocks)
 {
     LLVMBuilderRef b = l->builder;
     LLVMValueRef value = value_i32(l, numbers[0]);
     for (int i = 1; i < blocks; i++) {
         if (numbers[i] == numbers[0])
             continue;
-        LLVMValueRef here = LLVMBuildICmp(b, LLVMIntEQ, l->cluster_rank, value_i32(l, i), "");
+        LLVMValueRef here = LLVMBuildICmp(b, LLVMIntEQ, rank, value_i32(l, i), "");
         value = LLVMBuildSelect(b, here, value_i32(l, numbers[i]), value, "");
     }
     return value;
 }
 
-/* Start of a box along a dimension of the view as i32; parts: from the start of the tile on, by block.  origin: where
+struct boxes {
+    struct ir_access access;
+    struct tensor_map map;
+    int tile_dimension[IR_MAX_RANK];
+    int blocks, count; /* blocks of the cluster, or warpgroups, that move boxes of their own; boxes of each */
+    LLVMValueRef rank; /* which of them this is; NULL: there is one */
+    int (*starts)[LAYOUT_RANK];
+};
+
+/* Start of a box along a dimension of the view as i32; parts: from the start of the tile on, by rank.  origin: where
  * element 0 is, up to TENSOR_MAP_PART, or NULL for 0. */
-static LLVMValueRef coordinate(struct lowering *l, const struct ir_value *index, const int64_t *parts, int blocks,
-                               LLVMValueRef origin)
+static LLVMValueRef coordinate(struct lowering *l, const struct boxes *x, const struct ir_value *index,
+                               const int64_t *parts, LLVMValueRef origin)
 {
     LLVMBuilderRef b = l->builder;
     LLVMValueRef start = value_wide(l, index->type->element, value_register(l, index, 0));
-    LLVMValueRef part = of_block(l, parts, blocks);
+    LLVMValueRef part = of_rank(l, x->rank, parts, x->blocks);
     LLVMValueRef sum = LLVMBuildAdd(b, start, LLVMBuildZExt(b, part, l->i64, ""), "");
     int64_t most = parts[0];
-    for (int i = 1; i < blocks; i++)
+    for (int i = 1; i < x->blocks; i++)
         most = int64_max(most, parts[i]);
     if (origin) {
         sum = LLVMBuildAdd(b, sum, origin, "");
@@ -89,13 +98,6 @@ static LLVMValueRef coordinate(struct lowering *l, const struct ir_value *index,
     LLVMValueRef near = LLVMBuildSelect(b, far, least, value_intrinsic(l, "llvm.smax", l->i64, low, 2), "");
     return LLVMBuildTrunc(b, near, l->i32, "");
 }
-
-struct boxes {
-    struct ir_access access;
-    struct tensor_map map;
-    int tile_dimension[IR_MAX_RANK], blocks, count; /* boxes of each block */
-    int (*starts)[LAYOUT_RANK];
-};
 
 /* Behind all elements of a part begins what is outside. */
 static LLVMValueRef part_origin(struct lowering *l, const struct ir_access *access, int dimension)
@@ -113,12 +115,12 @@ static void move_box(struct lowering *l, const struct boxes *x, int box, LLVMVal
     for (int i = 0; i < x->blocks; i++)
         numbers[i] = shared_form_offset(type->layout, value_bytes(type->element), x->starts[box + i * x->count]);
     LLVMValueRef place = buffer_start(l, x->access.buffer);
-    arguments[0] = LLVMBuildAdd(l->builder, place, of_block(l, numbers, x->blocks), "");
+    arguments[0] = LLVMBuildAdd(l->builder, place, of_rank(l, x->rank, numbers, x->blocks), "");
     for (int m = 0; m < x->access.rank; m++) {
         int d = x->map.dimension[m], t = x->tile_dimension[d];
         for (int i = 0; i < x->blocks; i++)
             numbers[i] = t < 0 ? 0 : x->starts[box + i * x->count][t];
-        arguments[first + m] = coordinate(l, x->access.index[d], numbers, x->blocks,
+        arguments[first + m] = coordinate(l, x, x->access.index[d], numbers,
                                           d == x->map.part ? part_origin(l, &x->access, d) : NULL);
     }
     if (x->map.part >= 0) {
@@ -129,14 +131,28 @@ static void move_box(struct lowering *l, const struct boxes *x, int box, LLVMVal
     ptx_emit(l, row, l->nothing, arguments, first + x->map.rank, words);
 }
 
-/* One instruction a box.  With multicast each block moves its part of the boxes, to all of them. */
+/* With multicast each block of the cluster moves its part of the boxes, to all of them; apart each warpgroup its own. */
+static void share_boxes(struct lowering *l, const struct ir_operation *operation, struct boxes *x)
+{
+    const struct ir_type *type = x->access.buffer->type;
+    int groups = (int)ir_number(operation, IR_ATTRIBUTE_APART, 0);
+    x->rank = groups ? LLVMBuildLShr(l->builder, l->warp, value_i32(l, 2), "") : l->cluster_rank;
+    int count = groups ? tensor_map_apart_boxes(l->arena, type, groups, &x->starts)
+                       : tensor_map_shared_boxes(l->arena, type, x->blocks, &x->starts);
+    x->blocks = groups ? groups : x->blocks;
+    x->count = count / x->blocks;
+    if (groups && PLANTED(nvptx_apart_rows_of_the_next))
+        x->rank = LLVMBuildXor(l->builder, x->rank, value_i32(l, 1), "");
+}
+
+/* One instruction a box. */
 static void transfer(struct lowering *l, struct ir_operation *operation)
 {
     struct boxes x = {.blocks = (int)ir_number(operation, IR_ATTRIBUTE_MULTICAST, 1)};
-    bool load = operation->opcode == OP_TMA_LOAD;
+    bool load = operation->opcode == OP_TMA_LOAD, multicast = x.blocks > 1;
     if (!ir_access_of(operation, &x.access))
         die("%s without a place", ir_op_info[operation->opcode].text);
-    if (x.blocks > 1 && !l->cluster_rank)
+    if (multicast && !l->cluster_rank)
         die("a multicast in a kernel without clusters");
     int next = 0, first = 2;
     for (int d = 0; d < x.access.rank; d++)
@@ -149,7 +165,7 @@ static void transfer(struct lowering *l, struct ir_operation *operation)
         LLVMValueRef distance = LLVMBuildMul(l->builder, index, value_i32(l, 8), "");
         arguments[first++] = LLVMBuildAdd(l->builder, buffer_start(l, operation->operands[last - 1]), distance, "");
     }
-    if (x.blocks > 1)
+    if (multicast)
         arguments[first++] = LLVMConstInt(l->i16, (1u << x.blocks) - 1, false);
     struct buffer names = {0}, constraints = {0};
     for (int i = 0; i < x.map.rank; i++) {
@@ -158,8 +174,8 @@ static void transfer(struct lowering *l, struct ir_operation *operation)
     }
     const char *words[3] = {arena_printf(l->arena, "%d", x.map.rank), names.data, constraints.data};
     bool adds = ir_attribute(operation, IR_ATTRIBUTE_ACTION);
-    enum ptx_row row = x.blocks > 1 ? PTX_TMA_LOAD_MULTICAST : load ? PTX_TMA_LOAD : adds ? PTX_TMA_ADD : PTX_TMA_STORE;
-    x.count = tensor_map_shared_boxes(l->arena, x.access.buffer->type, x.blocks, &x.starts) / x.blocks;
+    enum ptx_row row = multicast ? PTX_TMA_LOAD_MULTICAST : load ? PTX_TMA_LOAD : adds ? PTX_TMA_ADD : PTX_TMA_STORE;
+    share_boxes(l, operation, &x);
     for (int i = 0; i < x.count; i++)
         move_box(l, &x, i, arguments, first, row, words);
     buffer_free(&names);

@@ -66,6 +66,7 @@ struct lowering {
     bool warps_meet;                 /* threads of a warp read buffers by themselves: they meet before they tell */
     bool wgmma;                      /* somewhere in the kernel */
     LLVMBasicBlockRef single;        /* code goes to a block that one thread runs; this is the block behind */
+    bool single_of_group;            /* one of each warpgroup */
     LLVMValueRef shared_start;       /* i32: address of l->shared */
     const struct tensor_map *maps;   /* parameters 1 and up */
     int map_count;

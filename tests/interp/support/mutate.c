@@ -196,7 +196,8 @@ static void collect(struct ir_operation *op, void *data)
     }
     if (slots_of(op) > 1)
         add(c, MUTATION_NEXT_SLOT);
-    if (ir_attribute(op, IR_ATTRIBUTE_CLUSTER) || ir_attribute(op, IR_ATTRIBUTE_MULTICAST))
+    bool apart = ir_attribute(op, IR_ATTRIBUTE_APART) && op->opcode != OP_BARRIER; /* more may meet than have to */
+    if (ir_attribute(op, IR_ATTRIBUTE_CLUSTER) || ir_attribute(op, IR_ATTRIBUTE_MULTICAST) || apart)
         add(c, MUTATION_ALONE);
     if (op->opcode == OP_MBARRIER_ARRIVE && op->operand_count > 2)
         add(c, MUTATION_UNCONDITIONAL);
@@ -307,6 +308,7 @@ void mutation_apply(struct ir_function *function, const struct mutation *mutatio
     case MUTATION_ALONE:
         ir_remove_attribute(op, IR_ATTRIBUTE_CLUSTER);
         ir_remove_attribute(op, IR_ATTRIBUTE_MULTICAST);
+        ir_remove_attribute(op, IR_ATTRIBUTE_APART);
         return;
     case MUTATION_UNCONDITIONAL: ir_remove_operand(op, 2); return;
     case MUTATION_SWAPPED: {

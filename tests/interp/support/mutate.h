@@ -19,7 +19,7 @@
     X(NEGATED, "the other answer")                  \
     X(ONE_MORE, "one more")                         \
     X(NO_ADVANCE, "not carried on")                 \
-    X(ALONE, "for this block alone")                \
+    X(ALONE, "alone, not with or beside others")    \
     X(UNCONDITIONAL, "always")                      \
     X(SWAPPED, "behind the next operation")
 enum mutation_kind {
