@@ -179,7 +179,8 @@ int tile_rt_check_version(const struct tile_rt_kernel *kernel)
 {
     if (__builtin_expect(kernel->abi != TILE_RT_ABI, 0))
         return fail_version((unsigned)kernel->abi);
-    return __builtin_expect(kernel->needs == 0, 1) ? TILE_OK : fail_needs((unsigned)kernel->needs);
+    unsigned unknown = (unsigned)kernel->needs & ~TILE_RT_NEEDS_ROUNDING;
+    return __builtin_expect(unknown == 0, 1) ? TILE_OK : fail_needs(unknown);
 }
 
 /* With memory for the kernel's scratch. */

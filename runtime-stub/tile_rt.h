@@ -200,6 +200,7 @@ TILE_INLINE float tile_f8e5m2_to_float(tile_f8e5m2 bits) { return tile_expand_fl
  * not notice, and a new member behind all others that older run times need not read and that something else leads to.
  * Objects of one number run with every run time of it that knows what they need (tilert(7), Versions). */
 #define TILE_RT_ABI 11
+#define TILE_RT_NEEDS_ROUNDING 1u /* maps with TILE_RT_MAP_ROUNDS */
 
 /* Limits of a kernel; the compiler refuses a kernel beyond them. */
 #define TILE_RT_MAX_PARAMETERS 64
@@ -400,12 +401,14 @@ struct tile_rt_state {
 /* What the launch tells the hardware of a view, so that it copies boxes of it by itself (a CUtensorMap, by
  * cuTensorMapEncodeTiled).  Address, extents and strides are the view's at the call.  An instance whose maps can not
  * say what the view is, such as one whose stride is 0, does not fit the call: a later one without maps is taken. */
+#define TILE_RT_MAP_PART 1u   /* the last two dimensions are for a part of the view, see tile_rt_maps.c */
+#define TILE_RT_MAP_ROUNDS 2u /* f32 becomes what tf32 keeps of it on its way */
 struct tile_rt_map {
     uint16_t parameter;                  /* a view */
     uint16_t swizzle;                    /* bytes: 0, 32, 64, 128 */
     uint8_t type, rank;                  /* enum tile_rt_type; dimensions of the map */
     uint8_t dimension[TILE_RT_MAP_RANK]; /* of the view; the first is the one without gaps */
-    uint8_t part;                        /* 1: the last two dimensions are for a part of the view, see tile_rt_maps.c */
+    uint8_t flags;                       /* TILE_RT_MAP_… */
     uint32_t box[TILE_RT_MAP_RANK];      /* elements */
 };
 
@@ -489,7 +492,7 @@ struct tile_rt_kernel {
     uint32_t reports;    /* not 0: the last of them is for a report; the launch waits and reads it */
     uint32_t report_count, print_count, scratch_count;
     uint32_t ordered; /* not 0: programs start in the order of their numbers */
-    uint32_t needs;   /* bits: what it asks of its run time beyond the first of this number; there is none yet */
+    uint32_t needs;   /* bits, TILE_RT_NEEDS_…: what it asks of its run time beyond the first of this number */
     const char *name; /* the C symbol */
     const struct tile_rt_parameter *parameters;
     const struct tile_rt_name *names;        /* in an order in which each uses only earlier ones */

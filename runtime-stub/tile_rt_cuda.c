@@ -75,6 +75,7 @@ enum {
     LIBRARY_BINARY_IS_PRESERVED = 1,
     CAPTURE_RELAXED = 2,
     MAP_INTERLEAVE_NONE = 0,
+    MAP_TF32 = 11,
     MAP_PROMOTION_256_BYTES = 3,
     MAP_ZEROS_BEYOND = 0
 };
@@ -728,8 +729,8 @@ int tile_rt_cuda_unload(const struct tile_rt_kernel *kernel)
 
 /* ---- tensor maps ------------------------------------------------------------------------------------------------ */
 
-int tile_rt_cuda_encode(struct tile_rt_tensor_map *map, unsigned type, unsigned rank, uint64_t address,
-                        const uint64_t *extents, const uint64_t *strides, const uint32_t *box, unsigned swizzle)
+int tile_rt_cuda_encode(struct tile_rt_tensor_map *made, const struct tile_rt_map *map, uint64_t address,
+                        const uint64_t *extents, const uint64_t *strides)
 {
     static const uint32_t steps[TILE_RT_MAP_RANK] = {1, 1, 1, 1, 1};
     static const uint8_t types[TILE_RT_TYPE_COUNT] = {
@@ -738,11 +739,12 @@ int tile_rt_cuda_encode(struct tile_rt_tensor_map *map, unsigned type, unsigned 
         [TILE_RT_TYPE_i32] = 3,    [TILE_RT_TYPE_u64] = 4, [TILE_RT_TYPE_pointer] = 4, [TILE_RT_TYPE_i64] = 5,
         [TILE_RT_TYPE_f16] = 6,    [TILE_RT_TYPE_f32] = 7, [TILE_RT_TYPE_f64] = 8,     [TILE_RT_TYPE_bf16] = 9,
     };
-    int mode = swizzle == 128 ? 3 : swizzle == 64 ? 2 : swizzle == 32 ? 1 : 0;
+    int mode = map->swizzle == 128 ? 3 : map->swizzle == 64 ? 2 : map->swizzle == 32 ? 1 : 0;
+    int type = map->flags & TILE_RT_MAP_ROUNDS ? MAP_TF32 : types[map->type];
     if (cuda.cuTensorMapEncodeTiled == NULL)
         return -1;
-    return cuda.cuTensorMapEncodeTiled(map, types[type], rank, (void *)(uintptr_t)address, extents, strides, box, steps,
-                                       MAP_INTERLEAVE_NONE, mode, MAP_PROMOTION_256_BYTES, MAP_ZEROS_BEYOND);
+    return cuda.cuTensorMapEncodeTiled(made, type, map->rank, (void *)(uintptr_t)address, extents, strides, map->box,
+                                       steps, MAP_INTERLEAVE_NONE, mode, MAP_PROMOTION_256_BYTES, MAP_ZEROS_BEYOND);
 }
 
 /* ---- launching -------------------------------------------------------------------------------------------------- */

@@ -154,11 +154,10 @@ TILE_RT_HIDDEN int tile_rt_cuda_load(struct tile_rt_call *call);
 TILE_RT_HIDDEN int tile_rt_cuda_unload(const struct tile_rt_kernel *kernel);
 TILE_RT_HIDDEN int tile_rt_cuda_launch(struct tile_rt_call *call, struct CUstream_st *stream);
 
-/* cuTensorMapEncodeTiled, without interleaving, every element, zeros beyond the extents; swizzle in bytes, strides of
- * dimensions 1 and up in bytes.  The driver's error; -1: the driver is older than the function. */
-TILE_RT_HIDDEN int tile_rt_cuda_encode(struct tile_rt_tensor_map *map, unsigned type, unsigned rank, uint64_t address,
-                                       const uint64_t *extents, const uint64_t *strides, const uint32_t *box,
-                                       unsigned swizzle);
+/* cuTensorMapEncodeTiled, without interleaving, every element, zeros beyond the extents; strides of dimensions 1 and up
+ * in bytes.  The driver's error; -1: the driver is older than the function. */
+TILE_RT_HIDDEN int tile_rt_cuda_encode(struct tile_rt_tensor_map *made, const struct tile_rt_map *map, uint64_t address,
+                                       const uint64_t *extents, const uint64_t *strides);
 
 /* What else of the driver is asked for: into a pointer to a function goes that of libcuda.so.1 by its name, or, where that
  * has no cuGetProcAddress, by its symbol.  False: there is none, and the pointer is NULL.  The id of this thread's last context.  A failure of the driver as status and text. */

@@ -105,7 +105,7 @@ static const char *describe(const struct tile_rt_map *map, const uint64_t *view,
         else if (i > 0) /* never taken, but it has to be a legal one */
             d->strides[i - 1] = (d->extents[0] * (uint64_t)size + 15) / 16 * 16;
     }
-    if (map->part && refusal == NULL)
+    if ((map->flags & TILE_RT_MAP_PART) && refusal == NULL)
         refusal = describe_part(map, view, rank, d);
     if (!d->present || d->empty)
         d->address = NO_ADDRESS;
@@ -146,8 +146,7 @@ TILE_RT_COLD static const char *make_map(struct tile_rt_call *call, const struct
         return "it has no elements";
     }
     kept->of = NULL;
-    error = tile_rt_cuda_encode(&kept->map, map->type, map->rank, d.address, d.extents, d.strides, map->box,
-                                map->swizzle);
+    error = tile_rt_cuda_encode(&kept->map, map, d.address, d.extents, d.strides);
     if (error != 0)
         return error < 0 ? "the driver is older than CUDA 12.0, which brought them" : "the driver refuses to make it";
     *result = kept->map;

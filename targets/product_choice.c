@@ -18,8 +18,21 @@ struct product_row {
     int rate;
 };
 /* wgmma counts m in warpgroups' rows; its n is the largest. */
-#define WGMMA(a, b, sum, k, rate) \
-    {IR_INSTRUCTION_WGMMA, TARGET_WGMMA, IR_##a, IR_##b, sum, IR_PRECISION_IEEE, 90, 90, 64, 256, k, IR_##a, rate}
+#define WGMMA_OF(a, b, sum, precision, k, rate) \
+    {IR_INSTRUCTION_WGMMA,                      \
+     TARGET_WGMMA,                              \
+     IR_##a,                                    \
+     IR_##b,                                    \
+     sum,                                       \
+     IR_PRECISION_##precision,                  \
+     90,                                        \
+     90,                                        \
+     64,                                        \
+     256,                                       \
+     k,                                         \
+     IR_##a,                                    \
+     rate}
+#define WGMMA(a, b, sum, k, rate) WGMMA_OF(a, b, sum, IEEE, k, rate)
 #define MMA_OF(flags, a, b, sum, precision, least, most, k, by, rate) \
     {IR_INSTRUCTION_MMA, flags, IR_##a, IR_##b, sum, IR_PRECISION_##precision, least, most, 16, 8, k, IR_##by, rate}
 #define MMA(flags, a, b, sum, precision, least, k, by, rate) MMA_OF(flags, a, b, sum, precision, least, 0, k, by, rate)
@@ -41,6 +54,7 @@ static const struct product_row rows[] = {
     WGMMA(F8E5M2, F8E4M3, IR_F32, 32, 1250),
     WGMMA(I8, I8, IR_I32, 32, 1250),
     WGMMA(U8, U8, IR_I32, 32, 1250),
+    WGMMA_OF(F32, F32, IR_F32, TF32, 8, 380),
     MMA(TARGET_BF16, BF16, BF16, IR_F32, IEEE, 80, 16, BF16, 420),
     MMA(TARGET_BF16, BF16, BF16, IR_F32, IEEE, 80, 8, BF16, 210),
     MMA(TARGET_MMA_SYNC, F16, F16, IR_F32, IEEE, 80, 16, F16, 420),
@@ -51,6 +65,8 @@ static const struct product_row rows[] = {
     FLOAT8(F8E5M2, F8E5M2, 440),
     FLOAT8(F8E4M3, F8E5M2, 265), /* not measured: as fast as the slower factor */
     FLOAT8(F8E5M2, F8E4M3, 265),
+    MMA(TARGET_BF16, F64, F64, IR_F64, IEEE, 90, 8, F64, 60),
+    {IR_INSTRUCTION_MMA, TARGET_BF16, IR_F64, IR_F64, IR_F64, IR_PRECISION_IEEE, 80, 89, 8, 8, 4, IR_F64, 60},
     MMA(TARGET_BF16, I8, I8, IR_I32, IEEE, 80, 32, I8, 840),
     MMA(TARGET_BF16, I8, I8, IR_I32, IEEE, 80, 16, I8, 420),
     MMA(TARGET_BF16, U8, U8, IR_I32, IEEE, 80, 32, U8, 840),
@@ -60,6 +76,7 @@ static const struct product_row rows[] = {
 #undef MMA
 #undef MMA_OF
 #undef WGMMA
+#undef WGMMA_OF
 enum { ROWS = sizeof rows / sizeof *rows };
 
 /* Whether memory holds a factor with another dimension than `along` contiguous.  What is computed lies as one likes. */
@@ -122,12 +139,13 @@ static bool on_target(const struct product_row *row, const struct target_row *ta
            (!row->most || capability <= row->most);
 }
 
-/* Of what the extents are multiples: fragments are read 16 bytes of k at a time. */
+/* Of what the extents are multiples: fragments are of 16 rows, and read 16 bytes of k at a time; of f64 always 8 of k. */
 static struct product_shape step_of(const struct product_row *row)
 {
     bool wgmma = row->instruction == IR_INSTRUCTION_WGMMA;
-    int least = 16 * 8 / ir_element_info[row->a].bits;
-    return (struct product_shape){row->m, wgmma ? 8 : row->n, row->k < least ? least : row->k, row->by};
+    int least = row->a == IR_F64 ? 8 : 16 * 8 / ir_element_info[row->a].bits;
+    return (struct product_shape){row->m < 16 ? 16 : row->m, wgmma ? 8 : row->n, row->k < least ? least : row->k,
+                                  row->by};
 }
 
 /* 0: it fits. */
@@ -260,13 +278,13 @@ struct product_shape product_shape(const struct target_row *target, const struct
     return shape;
 }
 
-/* ldmatrix moves rows of 16 bytes along k, and transposes units of 16 bits; wgmma reads 16-bit factors either way, and
- * others along k alone. */
+/* ldmatrix moves rows of 16 bytes along k in units of 32 bits at most, and transposes those of 16; wgmma reads 16-bit factors
+ * either way, and others along k alone. */
 bool product_reads_matrices(const struct product *product, enum ir_instruction instruction, int operand, int contiguous)
 {
     int bits = ir_element_info[operand == 0 ? product->a : product->b].bits;
     bool along_k = contiguous == (operand == 0 ? 1 : 0);
-    return instruction == IR_INSTRUCTION_FMA ? false : along_k || bits == 16;
+    return instruction != IR_INSTRUCTION_FMA && bits <= 32 && (along_k || bits == 16);
 }
 
 /* ---- the table ---- */

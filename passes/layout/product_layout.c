@@ -190,6 +190,12 @@ static int64_t words_beside(const struct ir_operation *op)
     return words;
 }
 
+/* Of registers that hold the sums. */
+static int64_t words_of(const struct ir_type *type)
+{
+    return ir_type_elements(type) * (ir_element_info[type->element].bits / 32);
+}
+
 /* The largest power of two that divides it. */
 static int64_t power_in(int64_t number) { return number & -number; }
 
@@ -212,7 +218,7 @@ static void count(struct ir_operation *op, void *data)
     int64_t elements = words_beside(op);
     for (const struct ir_operation *other = op->block->first; other; other = other->next)
         if (other->opcode == OP_DOT)
-            elements += ir_type_elements(other->results[0]->type);
+            elements += words_of(other->results[0]->type);
     c->walks |= depth_of(op) > 1;
     c->changed |= depth_of(op) > 0 && !only_goes_round(op->results[0]);
     c->wgmma |= instruction_of(op) == IR_INSTRUCTION_WGMMA;
@@ -224,7 +230,7 @@ static void count(struct ir_operation *op, void *data)
     }
     if (!c->rows || type->extent[0] < c->rows)
         c->rows = type->extent[0];
-    c->most = int64_max(c->most, ir_type_elements(type));
+    c->most = int64_max(c->most, words_of(type));
     c->products = int64_max(c->products, elements);
 }
 

@@ -49,6 +49,7 @@ struct factor_buffer {
 };
 struct stored {
     struct ir_value *value, *buffer;
+    bool rounded; /* to tf32 */
 };
 struct copied {
     struct ir_operation *load;
@@ -298,13 +299,15 @@ static bool is_factor_only(const struct ir_value *value)
 }
 
 /* The buffer that holds the factor already, for another product. */
-static struct ir_value *find_stored(const struct factor_staging *s, const struct plan *plan)
+static struct ir_value *find_stored(const struct factor_staging *s, const struct plan *plan,
+                                    const struct ir_operation *dot)
 {
     for (int i = 0; plan->how == COPY && i < s->copies.count; i++)
         if (s->copies.data[i].load == plan->source.origin->definition)
             return s->copies.data[i].buffer;
     for (int i = 0; plan->how == STORE && i < s->stored.count; i++)
-        if (s->stored.data[i].value == plan->source.origin && s->stored.data[i].buffer->type == plan->buffer)
+        if (s->stored.data[i].value == plan->source.origin && s->stored.data[i].buffer->type == plan->buffer &&
+            s->stored.data[i].rounded == factor_rounds(dot))
             return s->stored.data[i].buffer;
     return NULL;
 }
@@ -315,8 +318,8 @@ static struct ir_value *copy_load(struct factor_staging *s, const struct plan *p
 {
     struct ir_operation *load = plan->source.origin->definition;
     *token = NULL;
-    if (find_stored(s, plan))
-        return find_stored(s, plan);
+    if (find_stored(s, plan, dot))
+        return find_stored(s, plan, dot);
     struct ir_access access;
     ir_access_of(load, &access);
     struct ir_value *buffer = make_buffer(s, plan, dot, load->block, load->at);
@@ -333,6 +336,8 @@ static struct ir_value *copy_load(struct factor_staging *s, const struct plan *p
     const struct ir_type *type = ir_type_token(s->function->module->context);
     struct ir_operation *copy = ir_build(&builder, OP_COPY_ASYNC, access.rank + 2, operands, 1, &type);
     rewrite_copy_access(copy, load);
+    if (factor_rounds(dot))
+        ir_set_number(copy, IR_ATTRIBUTE_PRECISION, IR_PRECISION_TF32);
     struct copied copied = {load, buffer, copy->results[0]};
     vector_push(s->context->arena, &s->copies, copied);
     if (load->block == dot->block && feeds_only(load->results[0], dot)) {
@@ -351,18 +356,20 @@ static struct ir_value *copy_load(struct factor_staging *s, const struct plan *p
 static struct ir_value *store_factor(struct factor_staging *s, const struct plan *plan, struct ir_operation *dot)
 {
     struct ir_value *value = plan->source.origin;
-    if (find_stored(s, plan))
-        return find_stored(s, plan);
+    if (find_stored(s, plan, dot))
+        return find_stored(s, plan, dot);
     struct ir_block *block = filled_in(plan, dot);
     struct ir_value *buffer = make_buffer(s, plan, dot, block, dot->at);
     struct ir_builder builder = rewrite_before(dot);
     if (block != dot->block) {
         builder.block = block;
         builder.before = value->definition->next;
-        vector_push(s->context->arena, &s->stored, ((struct stored){value, buffer}));
+        vector_push(s->context->arena, &s->stored, ((struct stored){value, buffer, factor_rounds(dot)}));
     }
     ir_build(&builder, OP_BARRIER, 0, NULL, 0, NULL);
-    ir_build(&builder, OP_BUFFER_STORE, 2, (struct ir_value *[]){value, buffer}, 0, NULL);
+    struct ir_operation *store = ir_build(&builder, OP_BUFFER_STORE, 2, (struct ir_value *[]){value, buffer}, 0, NULL);
+    if (factor_rounds(dot))
+        ir_set_number(store, IR_ATTRIBUTE_PRECISION, IR_PRECISION_TF32);
     bool asynchronous = ir_number(dot, IR_ATTRIBUTE_INSTRUCTION, 0) == IR_INSTRUCTION_WGMMA; /* it reads as copies do */
     if (asynchronous && !PLANTED(factor_without_fence))
         ir_build(&builder, OP_FENCE_ASYNC, 0, NULL, 0, NULL);
@@ -481,12 +488,12 @@ static void give_up(struct factor_staging *s, struct ir_operation *dot, const ch
 
 static bool fits(const struct factor_staging *s, const struct ir_operation *dot, const struct plan *plan)
 {
-    bool needed = plan[0].how != KEEP_IN_REGISTERS && !find_stored(s, &plan[0]);
+    bool needed = plan[0].how != KEEP_IN_REGISTERS && !find_stored(s, &plan[0], dot);
     bool same = needed && plan[0].buffer == plan[1].buffer; /* both are filled for this product */
     int64_t more = 0;
     for (int i = 0; i < 2; i++) {
         bool there = !(i && same) && reusable(s, &plan[i], dot, filled_in(&plan[i], dot), true);
-        if (plan[i].how != KEEP_IN_REGISTERS && !there && !find_stored(s, &plan[i]))
+        if (plan[i].how != KEEP_IN_REGISTERS && !there && !find_stored(s, &plan[i], dot))
             more += ir_type_bytes(plan[i].buffer);
     }
     return bytes_taken(s) + more <= s->context->target->shared_bytes - budget_shared_beside(s->scratch);
@@ -497,7 +504,7 @@ static bool keeps_first(const struct factor_staging *s, const struct ir_operatio
 {
     const struct ir_operation *load = plan[0].source.origin->definition;
     bool copied = plan[0].how == COPY;
-    if (plan[0].how == KEEP_IN_REGISTERS || find_stored(s, &plan[0]) || !keep_factor(s, dot, &plan[0]) ||
+    if (plan[0].how == KEEP_IN_REGISTERS || find_stored(s, &plan[0], dot) || !keep_factor(s, dot, &plan[0]) ||
         !fits(s, dot, plan))
         return false;
     if (copied)

@@ -46,6 +46,24 @@ int factor_contiguous(const struct ir_operation *dot, int factor)
     return any ? -1 : (1 - factor) ^ (int)source.transposed;
 }
 
+bool factor_rounds(const struct ir_operation *dot)
+{
+    return is_wgmma(dot) && dot->operands[0]->type->element == IR_F32;
+}
+
+/* Somebody else than products that round it alike reads the factor. */
+static bool is_read_whole(const struct ir_value *value)
+{
+    for (const struct ir_use *use = value->uses; use; use = use->next) {
+        const struct ir_operation *user = use->user;
+        bool passes_on = user->opcode == OP_CONVERT_LAYOUT || user->opcode == OP_PERMUTE;
+        bool rounds = user->opcode == OP_DOT && use->index < 2 && factor_rounds(user);
+        if (passes_on ? is_read_whole(user->results[0]) : !rounds)
+            return true;
+    }
+    return false;
+}
+
 const struct ir_type *factor_copy_buffer(const struct ir_operation *dot, int factor)
 {
     const struct ir_operation *load = factor_source_of(dot->operands[factor]).origin->definition;
@@ -65,6 +83,10 @@ enum ir_way factor_way(const struct target_row *target, const struct ir_operatio
         return IR_WAY_REGISTERS;
     if (wanted >= 0 && contiguous != wanted) {
         *why = "k is not contiguous";
+        return IR_WAY_REGISTERS;
+    }
+    if (factor_rounds(dot) && (by_threads || is_read_whole(load->results[0]))) {
+        *why = by_threads ? "copies by all threads do not round it to tf32" : "it is also read with all its bits";
         return IR_WAY_REGISTERS;
     }
     const struct ir_type *buffer = factor_copy_buffer(dot, factor);

@@ -5,6 +5,9 @@
 #include "ir/plan.h"
 #include "targets/target.h"
 
+/* wgmma cuts off what tf32 does not keep: factors of f32 are rounded on their way, by TMA or in registers. */
+bool factor_rounds(const struct ir_operation *dot);
+
 /* Where a factor comes from: itself or its transpose. */
 struct factor_source {
     struct ir_value *origin;

@@ -85,6 +85,8 @@ static void build_copy(struct role *r, const struct ir_operation *copy, const st
     struct ir_operation *tma = ir_build(&r->builder, OP_TMA_LOAD, count + 2, operands, 0, NULL);
     const struct ir_attribute *place = ir_attribute(copy, IR_ATTRIBUTE_PLACE);
     ir_set_list(tma, IR_ATTRIBUTE_PLACE, place->count, place->list);
+    if (ir_attribute(copy, IR_ATTRIBUTE_PRECISION))
+        ir_set_number(tma, IR_ATTRIBUTE_PRECISION, ir_number(copy, IR_ATTRIBUTE_PRECISION, 0));
     if (outline_is_shared(r->o, copy))
         ir_set_number(tma, IR_ATTRIBUTE_MULTICAST, r->o->cluster);
 }

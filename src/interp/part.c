@@ -118,6 +118,7 @@ static void move_elements(struct frame *frame, const struct ir_operation *op, bo
     char name[64];
     const struct ir_attribute *start = stores ? NULL : ir_attribute(op, IR_ATTRIBUTE_START);
     struct machine_part moved = *part;
+    bool rounds = ir_number(op, IR_ATTRIBUTE_PRECISION, IR_PRECISION_IEEE) == IR_PRECISION_TF32;
     if (part->slot < 0 || (!start && !ir_type_same_shape(tile->type, buffer->type)) ||
         tile->type->element != buffer->type->element)
         interp_stop(frame->run, op, "the tile and the buffer differ in shape or element");
@@ -141,7 +142,8 @@ static void move_elements(struct frame *frame, const struct ir_operation *op, bo
         int64_t byte = machine_element_byte(&moved, tile->type, i);
         machine_touch(&accessors[known], byte, size);
         if (stores)
-            machine_write(machine->current->home, byte, tile->type->element, cell->bits[i]);
+            machine_write(machine->current->home, byte, tile->type->element,
+                          rounds ? scalar_round_tf32(cell->bits[i]) : cell->bits[i]);
         else
             cell->bits[i] = machine_read(machine->current->home, byte, tile->type->element);
     }

@@ -215,15 +215,18 @@ void execute_reduce(struct frame *frame, const struct ir_operation *operation)
     }
 }
 
-/* tf32 keeps 10 bits of the mantissa; the other precisions keep all. */
+/* tf32 keeps 10 bits of the mantissa, to nearest even. */
+uint64_t scalar_round_tf32(uint64_t bits)
+{
+    return isfinite(ir_bits_to_double(IR_F32, bits)) ? (bits + 0xfff + (bits >> 13 & 1)) & ~UINT64_C(0x1fff) : bits;
+}
+
+/* The other precisions keep all. */
 static double dot_operand(const struct ir_operation *operation, enum ir_element element, uint64_t bits)
 {
-    double value = ir_bits_to_double(element, bits);
-    if (element != IR_F32 || ir_number(operation, IR_ATTRIBUTE_PRECISION, IR_PRECISION_IEEE) != IR_PRECISION_TF32 ||
-        !isfinite(value))
-        return value;
-    uint64_t rounded = (bits + 0xfff + (bits >> 13 & 1)) & ~UINT64_C(0x1fff);
-    return ir_bits_to_double(IR_F32, rounded);
+    bool rounds = element == IR_F32 &&
+                  ir_number(operation, IR_ATTRIBUTE_PRECISION, IR_PRECISION_IEEE) == IR_PRECISION_TF32;
+    return ir_bits_to_double(element, rounds ? scalar_round_tf32(bits) : bits);
 }
 
 /* Both factors once as numbers, b by columns. */

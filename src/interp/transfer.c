@@ -33,6 +33,8 @@ static void move(struct machine *machine, const struct transfer *transfer, struc
         if (global)
             bits = memory_load_bits(memory_checked(machine->run, transfer->op, global, size, false, true),
                                     transfer->element);
+        if (ir_number(transfer->op, IR_ATTRIBUTE_PRECISION, IR_PRECISION_IEEE) == IR_PRECISION_TF32)
+            bits = scalar_round_tf32(bits);
         machine_write(block, transfer->shared[i], transfer->element, bits);
     }
 }

@@ -35,6 +35,7 @@ struct descriptor {
     VECTOR(struct fact) facts;
     struct values choices; /* functions that compute some of them */
     bool joins_conditions; /* each `when` is one fact */
+    unsigned needs;        /* TILE_RT_NEEDS_… */
 };
 
 static void add(struct descriptor *d, struct values *values, LLVMValueRef value)
@@ -433,7 +434,8 @@ static LLVMValueRef describe_map(struct descriptor *d, const struct tensor_map *
         add_byte(d, &fields, i < map->rank ? (uint32_t)map->dimension[i] : 0);
         add_word(d, &box, i < map->rank ? (uint32_t)map->box[i] : 0);
     }
-    add_byte(d, &fields, map->part >= 0);
+    add_byte(d, &fields, (map->part >= 0 ? TILE_RT_MAP_PART : 0u) | (map->rounds ? TILE_RT_MAP_ROUNDS : 0u));
+    d->needs |= map->rounds ? TILE_RT_NEEDS_ROUNDING : 0u;
     for (int i = 0; i < TILE_RT_MAP_RANK; i++)
         add(d, &fields, box.data[i]);
     return structure(d, &fields, sizeof(struct tile_rt_map));
@@ -704,7 +706,7 @@ LLVMValueRef host_descriptor(struct host_builder *builder, const struct kernel_e
     add_word(&d, &fields, (uint32_t)entry->prints.count);
     add_word(&d, &fields, (uint32_t)entry->scratch.count);
     add_word(&d, &fields, entry->ordered);
-    add_word(&d, &fields, 0); /* needs */
+    add_word(&d, &fields, d.needs);
     add_text(&d, &fields, entry->symbol);
     add(&d, &fields, array(&d, &parameters, "parameters", true));
     add(&d, &fields, array(&d, &names, "names", true));

@@ -23,7 +23,7 @@ done_by() {
         sub(/table_(floats_|integers_)?/, "", part[1]); sub(/wide_f32/, "f32 ieee", part[1]); sub(/wide_/, "", part[1])
         sub(/^tf32/, "f32 tf32", part[1])
         name = part[3] " " part[1] " " substr("rrcc", part[2] + 1, 1) substr("rcrc", part[2] + 1, 1) }
-    name && /ld\.shared\.[buf](8|32)/ { alone++ }
+    name && /ld\.shared\.[buf](8|32|64)/ { alone++ }
     name && match($0, /(mma\.sync|wgmma\.mma_async\.sync)\.aligned[a-z0-9.]*/) { text = substr($0, RSTART, RLENGTH)
         count[name " " text]++; sub(/n32k/, "k", text)
         by = text (name ~ /x3/ ? " " count[name " " substr($0, RSTART, RLENGTH)] : "") }
@@ -34,7 +34,7 @@ done_by() {
 said() {
     "$TILECC" --print-products | awk 'NR == 1 { next }
     { factors = $2; f = 3; if ($2 == "f32") { factors = $2 " " $3; f = 4 }
-      by = $f; alone = 0; type = $2; sum = $2 ~ /^[iu]8/ ? "s32" : "f32"; shape = $(f + 1)
+      by = $f; alone = 0; type = $2; sum = $2 ~ /^[iu]8/ ? "s32" : $2 == "f64" ? "f64" : "f32"; shape = $(f + 1)
       if ($(f + 2) == "f16") type = "f16"
       sub(/^f8/, "", type); sub(/^i8/, "s8", type); sub(/^f32/, "tf32", type); sub(/n256k/, "k", shape)
       if (by == "mma") by = "mma.sync.aligned." shape ".row.col." sum "." type "." type "." sum

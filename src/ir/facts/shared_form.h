@@ -41,6 +41,7 @@ struct tensor_map {
     int dimension[TENSOR_MAP_RANK]; /* of the view; the first is the contiguous one */
     int box[TENSOR_MAP_RANK];       /* elements */
     int swizzle;                    /* bytes */
+    bool rounds;                    /* f32 to what tf32 keeps */
 };
 /* The maps of a function, each once, in the order of its operations.  Returns their number. */
 int tensor_map_collect(struct arena *arena, const struct ir_function *function, struct tensor_map **maps);

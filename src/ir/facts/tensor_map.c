@@ -182,6 +182,7 @@ bool tensor_map_of(const struct ir_operation *operation, struct tensor_map *map,
     }
     if (!tensor_map_for(access.view, access.rank, access.place, access.buffer->type, map, reason))
         return false;
+    map->rounds = ir_number(operation, IR_ATTRIBUTE_PRECISION, IR_PRECISION_IEEE) == IR_PRECISION_TF32;
     int blocks = (int)ir_number(operation, IR_ATTRIBUTE_MULTICAST, 1);
     int groups = (int)ir_number(operation, IR_ATTRIBUTE_APART, 0);
     int *rows = &map->box[access.buffer->type->rank > 1]; /* the dimension behind the contiguous one, or that */
@@ -196,7 +197,7 @@ bool tensor_map_of(const struct ir_operation *operation, struct tensor_map *map,
 bool tensor_map_is_same(const struct tensor_map *a, const struct tensor_map *b)
 {
     bool same = a->argument == b->argument && a->element == b->element && a->rank == b->rank && a->part == b->part &&
-                a->swizzle == b->swizzle;
+                a->swizzle == b->swizzle && a->rounds == b->rounds;
     for (int i = 0; i < a->rank && same; i++)
         same = a->dimension[i] == b->dimension[i] && a->box[i] == b->box[i];
     return same;

@@ -195,11 +195,12 @@ const struct layout *layout_mma_operand(struct layout_table *table, int rank, co
     struct layout_spec spec;
     int used[LAYOUT_RANK] = {0};
     int inner = operand == 0 ? rank - 1 : rank - 2, outer = operand == 0 ? rank - 2 : rank - 1;
-    if (rank < 2 || bytes < 1 || bytes > 4 || !is_power_of_two(bytes) || extent[outer] % (operand == 0 ? 16 : 8) ||
-        extent[inner] % (16 / bytes))
+    int word = bytes < 4 ? 4 / bytes : 1; /* elements */
+    if (rank < 2 || bytes < 1 || bytes > 8 || !is_power_of_two(bytes) || extent[outer] % (operand == 0 ? 16 : 8) ||
+        extent[inner] % (4 * word))
         return NULL;
     start_spec(&spec, rank, extent);
-    take_bits(&spec, LAYOUT_REGISTER, inner, used, log2_floor((uint64_t)(4 / bytes)));
+    take_bits(&spec, LAYOUT_REGISTER, inner, used, log2_floor((uint64_t)word));
     take_bits(&spec, LAYOUT_LANE, inner, used, 2);
     take_bits(&spec, LAYOUT_LANE, outer, used, 3);
     if (operand == 0)

@@ -146,6 +146,15 @@ static const char *buffer_tile_problem(const struct ir_type *tile, const struct 
     return NULL;
 }
 
+/* Of what rounds on its way to a buffer. */
+static const char *rounding_problem(const struct ir_operation *op, const struct ir_type *buffer)
+{
+    bool rounds = ir_attribute(op, IR_ATTRIBUTE_PRECISION);
+    return rounds && (buffer->element != IR_F32 || ir_number(op, IR_ATTRIBUTE_PRECISION, 0) != IR_PRECISION_TF32)
+               ? "what is rounded on its way is f32, to tf32"
+               : NULL;
+}
+
 static const char *buffer_access_problem(const struct ir_operation *op)
 {
     bool load = op->opcode == OP_BUFFER_LOAD;
@@ -155,7 +164,7 @@ static const char *buffer_access_problem(const struct ir_operation *op)
     if (start)
         return buffer_tile_problem(tile, buffer, start);
     return is_slot(buffer) && tile->kind == IR_TILE && same_content(tile, buffer)
-               ? NULL
+               ? rounding_problem(op, buffer)
                : "tile and buffer of one slot have one element and the same extents";
 }
 
@@ -177,7 +186,7 @@ static const char *copy_problem(const struct ir_operation *op, int behind)
     if (!is_slot(buffer) || !verify_same_element(view, buffer) || !ir_type_same_shape(&place, buffer))
         return "the buffer has one slot, the view's element and the place's extents";
     bool reads = ir_op_info[op->opcode].traits & IR_TRAIT_READ;
-    return (reads ? view->readable : view->writable) ? NULL : "the view does not allow it";
+    return (reads ? view->readable : view->writable) ? rounding_problem(op, buffer) : "the view does not allow it";
 }
 
 static const char *token_problem(const struct ir_operation *op)

@@ -8,7 +8,7 @@
  *
  * and only those bits of a register's part that lane and warp can set need the XOR; the rest is a constant. */
 #include "ir/facts/scratch.h"
-#include "targets/nvptx/lower/lower.h"
+#include "targets/nvptx/lower/mma_form.h"
 #include "targets/nvptx/thread/memory.h"
 
 /* ---- places ---- */
@@ -376,6 +376,22 @@ static void transfer(struct lowering *l, const struct ir_value *tile, const stru
     }
 }
 
+/* The registers of what is stored, as tf32 keeps them where the store asks for it. */
+static LLVMValueRef *rounded(struct lowering *l, const struct ir_operation *store)
+{
+    const struct ir_value *tile = store->operands[0];
+    LLVMValueRef *registers = value_of(l, tile)->registers;
+    if (ir_number(store, IR_ATTRIBUTE_PRECISION, IR_PRECISION_IEEE) != IR_PRECISION_TF32)
+        return registers;
+    int count = value_registers(tile->type);
+    LLVMValueRef *words = value_array(l, count);
+    for (int i = 0; i < count; i++) {
+        LLVMValueRef word = LLVMBuildBitCast(l->builder, registers[i], l->i32, "");
+        words[i] = LLVMBuildBitCast(l->builder, mma_form_make(l, IR_F32, word, MMA_NEAREST), l->f32, "");
+    }
+    return words;
+}
+
 void lower_buffer(struct lowering *l, struct ir_operation *operation)
 {
     struct ir_value *const *operands = operation->operands;
@@ -388,9 +404,7 @@ void lower_buffer(struct lowering *l, struct ir_operation *operation)
         transfer(l, operation->results[0], operands[0], ir_attribute(operation, IR_ATTRIBUTE_START),
                  value_define(l, operation->results[0]), false);
         return;
-    case OP_BUFFER_STORE:
-        transfer(l, operands[0], operands[1], NULL, value_of(l, operands[0])->registers, true);
-        return;
+    case OP_BUFFER_STORE: transfer(l, operands[0], operands[1], NULL, rounded(l, operation), true); return;
     default: die("%s is no operation on buffers", ir_op_info[operation->opcode].text);
     }
 }

@@ -37,7 +37,7 @@ static void open_buffer(struct lowering *l, struct fragment *f)
 void fragment_open(struct lowering *l, const struct ir_value *value, const struct layout *layout,
                    struct fragment *fragment)
 {
-    int bytes = value_bytes(value->type->element), word_bits = log2_floor((uint64_t)(4 / bytes));
+    int bytes = value_bytes(value->type->element), word_bits = bytes < 4 ? log2_floor((uint64_t)(4 / bytes)) : 0;
     *fragment = (struct fragment){.value = value,
                                   .layout = layout,
                                   .element = value->type->element,
@@ -115,6 +115,8 @@ static LLVMValueRef pack(struct lowering *l, const struct fragment *f, const LLV
 {
     LLVMBuilderRef b = l->builder;
     int bits = 8 * value_bytes(f->element);
+    if (bits == 64)
+        return values[0];
     LLVMValueRef word = f->word_bits == 1 && bits == 16 ? value_whole(l, values[0], values[1]) : NULL;
     if (word)
         return word;
@@ -139,7 +141,7 @@ static LLVMValueRef load_alone(struct lowering *l, struct fragment *f, int word)
     struct layout_vector vector = layout_memory_vector(f->layout, f->value->type->layout, count);
     LLVMValueRef values[4];
     int64_t constant;
-    if (vector.size == count && vector.register_mask == count - 1) {
+    if (bytes <= 4 && vector.size == count && vector.register_mask == count - 1) {
         LLVMValueRef address = address_of(l, f, first, &constant);
         return shared_load(l, IR_U32, shared_at(l, address, constant), 4);
     }

@@ -1,7 +1,8 @@
 /* Factors of mma.sync: 32-bit words of fragments, from registers or out of shared memory.
  *
  * A factor is a tile in an operand layout or a buffer that is read in one.  Words are numbered as the layout's
- * registers, which stand in words of 4 bytes; word w holds registers w * (4 / bytes) and up.  Words of a buffer are
+ * registers, which stand in words of 4 bytes; word w holds registers w * (4 / bytes) and up.  An f64 is a word of its
+ * own.  Words of a buffer are
  * loaded when they are first asked for, four 8 x 8 matrices of 16-bit units at a time (ldmatrix), or by themselves
  * where rows of 16 bytes do not lie together. */
 #ifndef TILECC_NVPTX_FRAGMENT_H
@@ -20,7 +21,7 @@ struct fragment {
     enum ir_element element;
     int word_bits; /* registers of a word: 1 << word_bits */
     int words;
-    LLVMValueRef *word; /* i32; NULL: not loaded yet */
+    LLVMValueRef *word; /* i32 or f64; NULL: not loaded yet */
     /* a buffer: */
     const struct layout *rows; /* who gives which row's address; NULL: words are loaded alone */
     int matrix_bits, row_bits; /* matrices of an ldmatrix, elements of a row */

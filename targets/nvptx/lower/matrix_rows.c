@@ -19,9 +19,9 @@ static void copy_columns(const struct layout *from, enum layout_input input, int
 const struct layout *matrix_rows(struct layout_table *table, const struct layout *layout, int bytes, bool transposed,
                                  int *matrix_bits)
 {
-    int word = log2_floor((uint64_t)(4 / bytes)), registers = layout->bits[LAYOUT_REGISTER];
+    int word = bytes < 4 ? log2_floor((uint64_t)(4 / bytes)) : 0, registers = layout->bits[LAYOUT_REGISTER];
     int left = registers - word, matrices = left < 2 ? left : 2;
-    if (left < 0 || layout->bits[LAYOUT_LANE] != 5 || (transposed && bytes != 2))
+    if (bytes > 4 || left < 0 || layout->bits[LAYOUT_LANE] != 5 || (transposed && bytes != 2))
         return NULL;
     struct layout_spec spec = {.rank = layout->rank, .repeat_in_warps = layout->warp_dimension};
     for (int d = 0; d < layout->rank; d++) {

@@ -13,8 +13,6 @@
 #include "targets/nvptx/lower/fragment.h"
 #include "targets/nvptx/lower/mma_form.h"
 
-#include <string.h>
-
 enum {
     AHEAD = 16,      /* products: a piece; more than the latency of shared memory */
     AHEAD_ALONE = 4, /* where elements are read one by one: each takes a register until its word is whole */
@@ -143,7 +141,7 @@ static char letter_of(int operand) { return operand == 0 ? 'a' : 'b'; }
 static int gather_words(const struct product *p, int operand, int at, int k, int *numbers)
 {
     const struct factor *f = &p->factor[operand];
-    int half = (PLANTED(nvptx_mma_second_half_of_k) ? 8 : 16) / value_bytes(f->fragment.element);
+    int words = PLANTED(nvptx_mma_second_half_of_k) ? 2 : 4, half = words << f->fragment.word_bits;
     int halves = p->by.reach > half ? 2 : 1, count = 0;
     for (int h = 0; h < halves; h++)
         for (int row = 0; row < (operand == 0 ? 16 : 8); row += 8)
@@ -237,12 +235,33 @@ static void write_product(struct lowering *l, struct product *p, struct text *t,
     buffer_printf(&t->body, ", %s;", sums);
 }
 
+/* f64 before sm_90: rows 0 to 7 and the others, by 4 of k at a time. */
+static void write_quarters(struct lowering *l, struct product *p, struct text *t, int sum, const struct place *place)
+{
+    int a[4], b[4];
+    gather_words(p, 0, p->block[place->block][0], place->step * p->by.reach, a);
+    gather_words(p, 1, p->block[place->block][1], place->step * p->by.reach, b);
+    for (int i = 0; i < 4; i++) {
+        int half = i / 2, rows = i % 2;
+        const char *sums = arena_printf(l->arena, "{$%d, $%d}", sum + 2 * rows, sum + 2 * rows + 1);
+        buffer_printf(&t->body, "%s%s %s, {", t->body.size ? "\n\t" : "", ptx_words(l, PTX_MMA_F64, NULL), sums);
+        put_words(l, t, &p->factor[0], letter_of(0), MMA_AS_IT_IS, 1, &a[2 * half + rows]);
+        buffer_puts(&t->body, "}, {");
+        put_words(l, t, &p->factor[1], letter_of(1), MMA_AS_IT_IS, 1, &b[half]);
+        buffer_printf(&t->body, "}, %s;", sums);
+    }
+}
+
 static void write_place(struct lowering *l, struct product *p, struct text *t, int number, const struct place *place)
 {
     const int *at = p->block[place->block];
     for (int i = 0; i < REGISTERS && t->places[REGISTERS * number + i] < 0; i++)
         t->places[REGISTERS * number + i] = register_at(p->layout, at[0] + (i / 2) * 8, at[1] + i % 2);
     int sum = REGISTERS * number;
+    if (p->by.quarters) {
+        write_quarters(l, p, t, sum, place);
+        return;
+    }
     const char *sums = p->by.apart ? "{%s0, %s1, %s2, %s3}"
                                    : arena_printf(l->arena, "{$%d, $%d, $%d, $%d}", sum, sum + 1, sum + 2, sum + 3);
     if (p->by.apart)
@@ -274,13 +293,15 @@ static struct text text_open(struct lowering *l, const struct product *p, int bl
 /* A sum is written while words are still to be read ("&"). */
 static void text_close(struct lowering *l, struct product *p, struct text *t)
 {
-    bool whole = !strcmp(p->by.sum, "s32"), loads = p->factor[0].inside || p->factor[1].inside;
+    bool loads = p->factor[0].inside || p->factor[1].inside;
+    enum ir_element element = p->operation->results[0]->type->element;
+    const char *letter = element == IR_I32 ? "r" : element == IR_F64 ? "d" : "f";
     for (int i = 0; i < t->sums; i++) {
-        t->members[i] = whole ? l->i32 : l->f32;
-        buffer_printf(&t->constraints, "%s=&%s", i ? "," : "", whole ? "r" : "f");
+        t->members[i] = LLVMTypeOf(p->out[t->places[i]]);
+        buffer_printf(&t->constraints, "%s=&%s", i ? "," : "", letter);
     }
     for (int i = 0; i < t->words; i++)
-        buffer_puts(&t->constraints, ",r");
+        buffer_puts(&t->constraints, element == IR_F64 ? ",d" : ",r");
     for (int i = 0; i < t->sums; i++) {
         t->inputs[t->words + i] = p->out[t->places[i]];
         buffer_printf(&t->constraints, ",%d", i);

@@ -24,6 +24,7 @@ static const char *type_name(enum ir_element element)
     case IR_I8: return "s8";
     case IR_U8: return "u8";
     case IR_F32: return "tf32";
+    case IR_F64: return "f64";
     default: die("no tensor core takes %s", ir_element_info[element].text);
     }
 }
@@ -32,17 +33,20 @@ struct mma_instruction mma_form_choose(struct lowering *l, const struct ir_opera
 {
     struct product product = product_of(operation);
     struct product_shape shape = product_shape(l->row, &product, IR_INSTRUCTION_MMA);
-    if (shape.m != 16)
+    if (shape.m < 8)
         die("mma of %s and %s", ir_element_info[product.a].text, ir_element_info[product.b].text);
-    int word = 16 / value_bytes(product.a);
+    int bytes = value_bytes(product.a), word = bytes == 8 ? 8 : 16 / bytes;
     struct mma_instruction by = {false,
+                                 shape.m == 8,
                                  shape.k,
                                  shape.k < word ? word : shape.k,
                                  1,
                                  as_it_is,
                                  type_name(product.a),
                                  type_name(product.b),
-                                 product.accumulator == IR_I32 ? "s32" : "f32"};
+                                 product.accumulator == IR_I32   ? "s32"
+                                 : product.accumulator == IR_F64 ? "f64"
+                                                                 : "f32"};
     if (shape.by != product.a) {
         by.a = by.b = type_name(shape.by);
         by.words = shape.k == 16 ? halves : quarters;

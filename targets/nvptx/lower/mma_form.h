@@ -26,6 +26,7 @@ struct mma_words {
  * themselves, and then to the sum by an addition that rounds. */
 struct mma_instruction {
     bool apart;
+    bool quarters; /* f64 as four of 8 x 8 x 4 */
     int k, reach, count;
     const struct mma_words *words;
     const char *a, *b, *sum;

@@ -14,6 +14,7 @@
  * warp) and constants; its high word is a constant.  The last constant is added right in front of the instruction,
  * because ptxas keeps few descriptors in uniform registers at a time, and none of forty that are made together. */
 #include "targets/nvptx/lower/lower.h"
+#include "targets/nvptx/lower/mma_form.h"
 #include "targets/nvptx/thread/memory.h"
 
 enum {
@@ -292,6 +293,8 @@ static void words_of_tile(struct lowering *l, const struct product *p, int block
         for (int i = 0; i < each; i++)
             values[i] = value_register(l, tile, find_register(p, tile->type->layout, block, k, place, w * each + i));
         memory_pack(l, tile->type->element, memory_shape(tile->type->element, each), values, &words[w]);
+        if (tile->type->element == IR_F32) /* it would be cut off */
+            words[w] = mma_form_make(l, IR_F32, words[w], MMA_NEAREST);
     }
 }
 

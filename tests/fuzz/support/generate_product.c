@@ -151,6 +151,12 @@ static void yield_sum(struct product_program *p, const char *sum)
         buffer_printf(p->out, "yield %%%s\n", sum);
 }
 
+/* Factors of f32 are as tf32 keeps them: small whole numbers. */
+static const char *dot_of(const struct product_program *p)
+{
+    return strcmp(p->element, "f32") ? "dot" : "dot precision(tf32)";
+}
+
 /* The body of the loop: what is added to %acc becomes %sum. */
 static void body(struct product_program *p)
 {
@@ -173,16 +179,16 @@ static void body(struct product_program *p)
     }
     if (p->free_start) {
         buffer_printf(p->out,
-                      "%%fresh = constant value(0.0) : %s\n%%p1 = dot %%%s, %%%s, %%fresh : %s\n"
+                      "%%fresh = constant value(0.0) : %s\n%%p1 = %s %%%s, %%%s, %%fresh : %s\n"
                       "%%s1 = %s %%acc, %%p1 : %s\n",
-                      type, x, y, type, p->falls ? "sub" : "add", type);
+                      type, dot_of(p), x, y, type, p->falls ? "sub" : "add", type);
     } else {
-        buffer_printf(p->out, "%%s1 = dot %%%s, %%%s, %%%s : %s\n", x, y, sum, type);
+        buffer_printf(p->out, "%%s1 = %s %%%s, %%%s, %%%s : %s\n", dot_of(p), x, y, sum, type);
     }
     sum = "s1";
     if (p->two) { /* with the transpose of the third view */
         factor(p, "z", "d", p->place, p->k, "column", p->n, true);
-        buffer_printf(p->out, "%%s2 = dot %%%s, %%z, %%%s : %s\n", x, sum, type);
+        buffer_printf(p->out, "%%s2 = %s %%%s, %%z, %%%s : %s\n", dot_of(p), x, sum, type);
         sum = "s2";
     }
     if (p->chained) { /* what was added, clamped and narrowed, times a square of the third view */
@@ -525,6 +531,18 @@ static void choose_rare(struct product_program *p)
     }
 }
 
+/* Factors of f32, rounded to tf32: mostly with k contiguous, as wgmma reads them. */
+static void choose_element(struct product_program *p)
+{
+    struct random random = {p->random.state ^ UINT64_C(0x74663332)};
+    if (p->attention || p->chained || !random_chance(&random, 12))
+        return;
+    p->element = "f32";
+    p->c_is_narrow = p->has_second = false;
+    p->b_by_columns = random_chance(&random, 80);
+    p->a_by_columns = random_chance(&random, 10);
+}
+
 static void choose(struct product_program *p)
 {
     struct random *random = &p->random;
@@ -579,6 +597,7 @@ static void choose(struct product_program *p)
     choose_around(p);
     choose_places(p);
     choose_rare(p);
+    choose_element(p);
     p->has_extra = p->biased || p->odd_load || p->branched;
 }
 

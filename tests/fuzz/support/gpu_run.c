@@ -17,8 +17,11 @@ static bool make_map(const struct tensor_map *map, const struct interp_argument 
 {
     int bytes = ir_element_info[map->element].bits / 8;
     bool empty = false;
-    *out = (struct ptx_map){
-        .address = (uint64_t)(uintptr_t)argument->data, .rank = map->rank, .bytes = bytes, .swizzle = map->swizzle};
+    *out = (struct ptx_map){.address = (uint64_t)(uintptr_t)argument->data,
+                            .rank = map->rank,
+                            .bytes = bytes,
+                            .swizzle = map->swizzle,
+                            .rounds = map->rounds};
     int own = map->part < 0 ? map->rank : map->rank - 2;
     for (int d = 0; d < own; d++) {
         int64_t extent = argument->extent[map->dimension[d]], stride = argument->stride[map->dimension[d]];

@@ -141,6 +141,7 @@ struct ptx_memory {
 struct ptx_map {
     uint64_t address;
     int rank, bytes /* of an element */, swizzle;
+    bool rounds;                                        /* f32 to tf32 */
     int64_t extent[PTX_MAP_RANK], stride[PTX_MAP_RANK]; /* elements; bytes */
     int box[PTX_MAP_RANK];
 };

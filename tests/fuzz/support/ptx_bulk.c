@@ -91,6 +91,18 @@ bool ptx_bulk_lands(struct machine *m)
     return true;
 }
 
+/* To nearest even, as the tensor map's type asks for. */
+static void round_words(unsigned char *data, int bytes)
+{
+    for (int i = 0; i < bytes; i += 4) {
+        uint32_t word;
+        memcpy(&word, data + i, sizeof word);
+        if ((word & 0x7f800000) != 0x7f800000)
+            word = (word + 0xfff + (word >> 13 & 1)) & ~UINT32_C(0x1fff);
+        memcpy(data + i, &word, sizeof word);
+    }
+}
+
 static bool take_rows(struct machine *m, struct thread *t, const struct box *box, uint64_t offset,
                       const struct actor *actor, unsigned char *data)
 {
@@ -138,6 +150,8 @@ static bool load(struct machine *m, struct thread *t, const struct ptx_instructi
         if (!ptx_take_off(m, t, block, offset, box.bytes, &actor) ||
             !take_rows(m, t, &box, offset, &actor, landing.data))
             return false;
+        if (box.map->rounds)
+            round_words(landing.data, box.bytes);
         uint64_t when = m->launch->seed % 3;
         if (when == 0 || (when == 2 && ptx_random(m, 2)))
             land(m, &landing);

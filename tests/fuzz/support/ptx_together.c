@@ -1,4 +1,5 @@
 /* What the threads of a warp do together: shuffles, matrices out of and into shared memory, products of fragments. */
+#include <math.h>
 #include <string.h>
 
 #include "ptx_run.h"
@@ -87,7 +88,7 @@ static bool elect(struct machine *m, struct thread *threads, const struct ptx_in
     return true;
 }
 
-/* ---- mma: words m16n8kK, row, col, then the types of d, a, b, c ---- */
+/* ---- mma: words m16n8kK (of f64 also m8n8k4), row, col, then the types of d, a, b, c ---- */
 
 static bool type_of(const char *word, struct ptx_type *type)
 {
@@ -95,7 +96,7 @@ static bool type_of(const char *word, struct ptx_type *type)
         const char *word;
         struct ptx_type type;
     } known[] = {{"f16", {'f', 16}}, {"bf16", {'y', 16}}, {"tf32", {'t', 32}}, {"e4m3", {'q', 8}}, {"e5m2", {'r', 8}},
-                 {"s8", {'s', 8}},   {"u8", {'u', 8}},    {"f32", {'f', 32}},  {"s32", {'s', 32}}};
+                 {"s8", {'s', 8}},   {"u8", {'u', 8}},    {"f32", {'f', 32}},  {"s32", {'s', 32}}, {"f64", {'f', 64}}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strcmp(known[i].word, word) == 0) {
             *type = known[i].type;
@@ -106,7 +107,7 @@ static bool type_of(const char *word, struct ptx_type *type)
 
 static double element(struct ptx_type type, uint64_t word, int number)
 {
-    uint64_t bits = type.bits == 32 ? word : word >> number * type.bits & ((UINT64_C(1) << type.bits) - 1);
+    uint64_t bits = type.bits >= 32 ? word : word >> number * type.bits & ((UINT64_C(1) << type.bits) - 1);
     if (type.kind == 's')
         return (double)((int64_t)(bits << (64 - type.bits)) >> (64 - type.bits));
     return type.kind == 'u' ? (double)bits : ptx_number(type, bits);
@@ -117,7 +118,7 @@ static bool multiply(struct machine *m, struct thread *threads, const struct ptx
     static const char *const shapes[] = {"m16n8k8", "m16n8k16", "m16n8k32"};
     struct ptx_type types[4];
     double a[16][32] = {{0}}, b[32][8] = {{0}};
-    int word = in->word_count - 4, k = 0;
+    int word = in->word_count - 4, k = ptx_has(in, "m8n8k4") ? 4 : 0, rows = k ? 1 : 2; /* of 8 */
     for (int i = 0; i < 4 && word >= 0; i++)
         if (!type_of(in->words[word + i], &types[i]))
             return ptx_stop(m, threads, "a type of mma");
@@ -125,10 +126,11 @@ static bool multiply(struct machine *m, struct thread *threads, const struct ptx
         k = ptx_has(in, shapes[i]) ? 8 << i : k;
     if (!k || word < 0)
         return ptx_stop(m, threads, "a shape of mma");
-    int each = 32 / types[1].bits; /* elements of a register, of k */
+    int each = types[1].bits < 32 ? 32 / types[1].bits : 1; /* elements of a register, of k */
     for (int lane = 0; lane < 32; lane++) {
         for (int i = 0; i < in->operands[1].count * each; i++) {
-            int reg = i / each, row = lane / 4 + 8 * (reg % 2), at = lane % 4 * each + i % each + reg / 2 * 4 * each;
+            int reg = i / each, row = lane / 4 + 8 * (reg % rows);
+            int at = lane % 4 * each + i % each + reg / rows * 4 * each;
             a[row][at] = element(types[1], ptx_operand_value(m, &threads[lane], &in->operands[1].list[reg]), i % each);
         }
         for (int i = 0; i < in->operands[2].count * each; i++) {
@@ -138,18 +140,20 @@ static bool multiply(struct machine *m, struct thread *threads, const struct ptx
         }
     }
     for (int lane = 0; lane < 32; lane++)
-        for (int reg = 0; reg < 4; reg++) {
+        for (int reg = 0; reg < 2 * rows; reg++) {
             int row = lane / 4 + 8 * (reg / 2), column = 2 * (lane % 4) + reg % 2;
             double sum = element(types[3], ptx_operand_value(m, &threads[lane], &in->operands[3].list[reg]), 0);
             for (int i = 0; i < k; i++)
-                sum += a[row][i] * b[i][column];
+                sum = fma(a[row][i], b[i][column], sum); /* as f64 does; others are exact in f64 */
             uint64_t bits = 0;
             float single = (float)sum;
             if (types[0].kind == 's')
                 bits = (uint64_t)(int64_t)sum;
+            else if (types[0].bits == 64)
+                memcpy(&bits, &sum, sizeof sum);
             else
                 memcpy(&bits, &single, sizeof single);
-            ptx_set(m, &threads[lane], &in->operands[0].list[reg], bits, 32);
+            ptx_set(m, &threads[lane], &in->operands[0].list[reg], bits, types[0].bits);
         }
     return true;
 }
