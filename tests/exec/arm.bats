@@ -1,5 +1,7 @@
 # Numeric tests compiled for AArch64, run under qemu.
 
+setup_file() { export EXEC_SHARED=$BATS_FILE_TMPDIR; }
+
 numbers() {
     run "$SRCDIR/tests/exec/run-exec" "$@"
     echo "$output" | grep -v '^ok' || true

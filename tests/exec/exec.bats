@@ -1,5 +1,7 @@
 # Numeric tests: NAME.tile with its driver NAME.c, against f64, at every instruction set of this machine.
 
+setup_file() { export EXEC_SHARED=$BATS_FILE_TMPDIR; }
+
 numbers() {
     run "$SRCDIR/tests/exec/run-exec" "$@"
     echo "$output" | grep -v '^ok' || true

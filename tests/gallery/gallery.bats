@@ -1,6 +1,8 @@
 # The gallery, examples/FAMILY/NAME.tile: each kernel by its driver here, against f64 and at odd extents as in tests/exec, and what is
 # written of it.
 
+setup_file() { export EXEC_SHARED=$BATS_FILE_TMPDIR; }
+
 family() {
     failed=0
     for source in "$SRCDIR/examples/$1"/*.tile; do

@@ -1,5 +1,7 @@
 # Suites from outside, at small and odd sizes on the CPU; see tests/judges/README.md.
 
+setup_file() { export LEVEL=1; }
+
 @test "KernelBench, level 1: 100 operators" {
     sh "$SRCDIR/tests/judges/build" kernelbench "$BATS_TEST_TMPDIR/judge" cpu
     run env TILE_CPU_THREADS=2 "$BATS_TEST_TMPDIR/judge/judge"

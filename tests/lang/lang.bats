@@ -3,11 +3,7 @@
 # its first lines say (`// EXPECT: E0112 at 3:7`; `// FLAGS:` adds options), and every code has a file and a page.
 
 @test "every file of accept passes" {
-    bad=0
-    for file in "$SRCDIR"/tests/lang/accept/*.tile; do
-        "$TILECC" -fsyntax-only "$file" || { echo "$file"; bad=1; }
-    done
-    [ $bad = 0 ]
+    "$TILECC" -fsyntax-only "$SRCDIR"/tests/lang/accept/*.tile
 }
 
 @test "every file of reject fails as it says, with exit code 1, 3 for files, 2 for the command line" {
