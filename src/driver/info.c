@@ -1,4 +1,4 @@
-/* tilecc info FILE.o: what an object made by tilecc holds: the kernels that C can call, and the code for each GPU
+/* tilecc info FILE.o|FILE.a: what an object made by tilecc holds: the kernels that C can call, and the code for each GPU
  * with its registers and memory, and how it is launched.  targets/host/object.c says how sections are named.  Any
  * bytes may be given. */
 #include "driver/info/info.h"
@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "driver/info/archive.h"
 #include "driver/driver.h"
 
 #define JSON "--json"
@@ -194,13 +195,20 @@ static int extract_images(const struct object *object, const Elf64_Shdr *names, 
 }
 
 /* `option`: --json or --extract=; NULL: a text of all. */
-static int print_object(const char *path, const char *option, const struct buffer *bytes, struct arena *arena)
+static int print_object(const char *path, const char *option, const char *bytes, size_t size, struct arena *arena)
 {
-    struct object object = {.data = (const unsigned char *)bytes->data, .size = bytes->size, .arena = arena};
+    struct object object = {.data = (const unsigned char *)bytes, .size = size, .arena = arena};
     Elf64_Shdr names;
     int count = 0, texts = 0;
     if (!object_open(&object) || !object_section(&object, object.header.e_shstrndx, &names)) {
         driver_error(NULL, "'%s' is not a 64-bit ELF object", path);
+        return EXIT_FILE;
+    }
+    if (object.header.e_type != ET_REL) {
+        driver_error(NULL,
+                     "'%s' is linked, where kernels no longer stand apart; give the objects or the archive that it was "
+                     "linked from",
+                     path);
         return EXIT_FILE;
     }
     if (option && strcmp(option, JSON) != 0)
@@ -228,6 +236,45 @@ static int print_object(const char *path, const char *option, const struct buffe
     return EXIT_OK;
 }
 
+static bool holds_kernels(const struct archive_member *member, struct arena *arena)
+{
+    struct object object = {.data = (const unsigned char *)member->data, .size = member->size, .arena = arena};
+    Elf64_Shdr names, section;
+    if (!object_open(&object) || !object_section(&object, object.header.e_shstrndx, &names))
+        return false;
+    for (unsigned i = 0; i < object.header.e_shnum; i++)
+        if (object_named_section(&object, &names, i, CODE_SECTION, &section))
+            return true;
+    return false;
+}
+
+/* Each member that tilecc has made, as if it were a file of its own; with --json a line each. */
+static int print_archive(const char *path, const char *option, struct archive *archive, struct arena *arena)
+{
+    struct archive_member member;
+    int code = EXIT_OK, count = 0;
+    while (archive_next(archive, arena, &member)) {
+        if (!holds_kernels(&member, arena))
+            continue;
+        int one = print_object(arena_printf(arena, "%s(%s)", path, member.name), option, member.data, member.size,
+                               arena);
+        code = one ? one : code;
+        count++;
+    }
+    if (count)
+        return code;
+    driver_error(NULL, "'%s' holds no kernels of tilecc", path);
+    return EXIT_FILE;
+}
+
+static int print_file(const char *path, const char *option, const struct buffer *bytes, struct arena *arena)
+{
+    struct archive archive;
+    return archive_open(bytes->data, bytes->size, &archive)
+               ? print_archive(path, option, &archive, arena)
+               : print_object(path, option, bytes->data, bytes->size, arena);
+}
+
 int info_main(int count, const char *const *arguments)
 {
     const char *option = NULL;
@@ -237,7 +284,8 @@ int info_main(int count, const char *const *arguments)
         arguments++;
     }
     if (count != 1) {
-        driver_error(NULL, "info takes one object file, behind --json or --extract=TARGET[:KERNEL] if one is given");
+        driver_error(
+            NULL, "info takes one object file or archive, behind --json or --extract=TARGET[:KERNEL] if one is given");
         return EXIT_USAGE;
     }
     struct buffer bytes = {0};
@@ -246,7 +294,7 @@ int info_main(int count, const char *const *arguments)
         driver_error(NULL, "cannot read '%s': %s", arguments[0], strerror(errno));
     else {
         struct arena *arena = arena_create();
-        code = print_object(arguments[0], option, &bytes, arena);
+        code = print_file(arguments[0], option, &bytes, arena);
         arena_destroy(arena);
     }
     buffer_free(&bytes);

@@ -269,6 +269,27 @@ END
     contains 'no name of a file'
 }
 
+@test "info reads the objects of an archive, and says of what is linked where to look" {
+    expect 0 tilecc -arch=cpu k.tile
+    cp k.o a_long_name_of_an_object.o
+    tilecc --emit-runtime -o rt.o
+    ar rc k.a rt.o k.o a_long_name_of_an_object.o
+    expect 0 tilecc info k.a
+    [ "$(grep '^object' <<<"$output")" = "object  k.a(k.o): $(uname -m)
+object  k.a(a_long_name_of_an_object.o): $(uname -m)" ]
+    [ "$(grep -v '^object' <<<"$output")" = "$({ tilecc info k.o; tilecc info k.o; } | grep -v '^object')" ]
+    expect 0 tilecc info --json k.a
+    [ "$(grep -c '^{"version":1,"object":"k.a(.*o)",' <<<"$output")" = 2 ]
+    ar rc none.a rt.o
+    expect 3 tilecc info none.a
+    contains "'none.a' holds no kernels of tilecc"
+    head -c 3000 k.a >short.a
+    expect 3 tilecc info short.a
+    "$CC" -shared -o k.so k.o rt.o -ldl -lpthread -lm
+    expect 3 tilecc info k.so
+    contains "'k.so' is linked, where kernels no longer stand apart; give the objects or the archive that it was linked from"
+}
+
 @test "info shows a damaged object's names without control characters, and refuses one cut short" {
     expect 0 tilecc -arch=cpu k.tile
     sed 's/\.text\.tile\.k_axpy/.text.tile.\x1b[1mab/' k.o >odd.o

@@ -1,7 +1,8 @@
-/* Any bytes as an object for `tilecc info`: it must refuse with words or print, and read nothing outside.  Not part of
+/* Any bytes as an object or an archive for `tilecc info`: it must refuse with words or print, and read nothing outside.  Not part of
  * make check; `make fuzz` builds it with a clang that has libFuzzer and runs it (tests/fuzz/long-run). */
 #include "targets/nvptx/assemble/cubin.c"
 #include "driver/info.c"
+#include "driver/info/archive.c"
 #include "driver/info/extract.c"
 #include "driver/info/json.c"
 #include "driver/info/instances.c"
@@ -30,7 +31,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     memcpy(exact.data, data, size);
     for (int json = 0; json < 2; json++) {
         complained = false;
-        int code = print_object("fuzz.o", json ? JSON : NULL, &exact, arena);
+        int code = print_file("fuzz.o", json ? JSON : NULL, &exact, arena);
         if (complained != (code != EXIT_OK))
             abort();
     }
