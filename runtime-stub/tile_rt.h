@@ -201,6 +201,7 @@ TILE_INLINE float tile_f8e5m2_to_float(tile_f8e5m2 bits) { return tile_expand_fl
  * Objects of one number run with every run time of it that knows what they need (tilert(7), Versions). */
 #define TILE_RT_ABI 11
 #define TILE_RT_NEEDS_ROUNDING 1u /* maps with TILE_RT_MAP_ROUNDS */
+#define TILE_RT_NEEDS_ASKED 2u    /* maps with TILE_RT_MAP_ASKED */
 
 /* Limits of a kernel; the compiler refuses a kernel beyond them. */
 #define TILE_RT_MAX_PARAMETERS 64
@@ -403,6 +404,9 @@ struct tile_rt_state {
  * say what the view is, such as one whose stride is 0, does not fit the call: a later one without maps is taken. */
 #define TILE_RT_MAP_PART 1u   /* the last two dimensions are for a part of the view, see tile_rt_maps.c */
 #define TILE_RT_MAP_ROUNDS 2u /* f32 becomes what tf32 keeps of it on its way */
+/* Code asks whether there is a map: there is none, but 128 bytes of 0, where the base of the view, one of its strides but
+ * that of dimension[0], or the extent along that is no multiple of 16 bytes. */
+#define TILE_RT_MAP_ASKED 4u
 struct tile_rt_map {
     uint16_t parameter;                  /* a view */
     uint16_t swizzle;                    /* bytes: 0, 32, 64, 128 */

@@ -130,6 +130,16 @@ static struct kept *choose_way(const struct tile_rt_map *map, const uint64_t *vi
     return &last_maps.sets[set][way];
 }
 
+/* What code asks for itself. */
+static int is_left_out(const struct tile_rt_map *map, const uint64_t *view, unsigned rank)
+{
+    uint64_t size = (uint64_t)tile_rt_type_size(map->type), bytes = view[0] | view[1 + map->dimension[0]] * size;
+    unsigned i;
+    for (i = 1; i < rank; i++)
+        bytes |= view[1 + rank + map->dimension[i]] * size;
+    return (map->flags & TILE_RT_MAP_ASKED) && bytes % 16 != 0;
+}
+
 /* NULL, or why there is no map. */
 TILE_RT_COLD static const char *make_map(struct tile_rt_call *call, const struct tile_rt_map *map, const uint64_t *view,
                                          unsigned words, struct kept *kept, struct tile_rt_tensor_map *result)
@@ -137,6 +147,10 @@ TILE_RT_COLD static const char *make_map(struct tile_rt_call *call, const struct
     struct description d;
     const char *refusal;
     int error;
+    if (is_left_out(map, view, call->kernel->parameters[map->parameter].rank)) {
+        memset(result, 0, sizeof *result);
+        return NULL;
+    }
     d.present = call->arguments[map->parameter] != NULL;
     refusal = describe(map, view, &call->kernel->parameters[map->parameter], &d);
     if (refusal != NULL)

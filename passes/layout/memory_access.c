@@ -37,7 +37,8 @@ static const struct ir_argument_fact *argument_fact(const struct ir_value *value
     return argument ? &function->facts.data[value->index] : NULL;
 }
 
-static void view_facts(const struct ir_value *view, struct view_facts *facts)
+/* `stores`: of an access that asks when running where that is a fact. */
+static void view_facts(const struct ir_value *view, bool stores, struct view_facts *facts)
 {
     const struct ir_operation *op = view->definition;
     const struct ir_type *type = view->type;
@@ -48,7 +49,7 @@ static void view_facts(const struct ir_value *view, struct view_facts *facts)
     if (op && op->opcode == OP_SUBVIEW) {
         struct view_facts parent;
         int64_t drop = ir_number(op, IR_ATTRIBUTE_DROP, 0);
-        view_facts(op->operands[0], &parent);
+        view_facts(op->operands[0], stores, &parent);
         facts->alignment = parent.alignment;
         for (int d = 0, next = 0; d < op->operands[0]->type->rank; d++) {
             int64_t offset = int64_min(MOST, memory_divisor(op->operands[1 + 2 * d]) * parent.stride[d]);
@@ -61,14 +62,14 @@ static void view_facts(const struct ir_value *view, struct view_facts *facts)
     } else if (op && op->opcode == OP_VIEW_PERMUTE) {
         struct view_facts parent;
         const struct ir_attribute *order = ir_attribute(op, IR_ATTRIBUTE_PERMUTATION);
-        view_facts(op->operands[0], &parent);
+        view_facts(op->operands[0], stores, &parent);
         facts->alignment = parent.alignment;
         for (int d = 0; d < type->rank; d++)
             facts->stride[d] = parent.stride[order->list[d]];
     } else if (op && op->opcode == OP_MAKE_VIEW) {
         if (op->operands[0]->type->kind == IR_VIEW) {
             struct view_facts parent;
-            view_facts(op->operands[0], &parent);
+            view_facts(op->operands[0], stores, &parent);
             facts->alignment = parent.alignment;
         }
         for (int d = 0; d < type->rank; d++)
@@ -77,11 +78,14 @@ static void view_facts(const struct ir_value *view, struct view_facts *facts)
         const struct ir_argument_fact *fact = argument_fact(view);
         if (!fact)
             return;
-        if (fact->base_alignment > bytes)
-            facts->alignment = memory_low_bit(fact->base_alignment);
-        for (int d = 0; d < type->rank; d++)
-            if (type->stride[d] == IR_DYNAMIC && fact->stride_multiple[d] > 1)
-                facts->stride[d] = memory_low_bit(fact->stride_multiple[d]);
+        int64_t asked = stores ? fact->asked_alignment : 0, base = int64_max(fact->base_alignment, asked);
+        if (base > bytes)
+            facts->alignment = memory_low_bit(base);
+        for (int d = 0; d < type->rank; d++) {
+            int64_t multiple = int64_max(fact->stride_multiple[d], asked / bytes);
+            if (type->stride[d] == IR_DYNAMIC && multiple > 1)
+                facts->stride[d] = memory_low_bit(multiple);
+        }
     }
 }
 
@@ -91,14 +95,14 @@ static int vector_of(int64_t alignment, int bytes)
     return most > 1 ? (int)most : 1;
 }
 
-static void place_access(const struct ir_access *place, struct memory_access *access)
+static void place_access(const struct ir_access *place, bool stores, struct memory_access *access)
 {
     struct view_facts facts;
     const struct ir_type *view = place->view->type;
     int64_t alignment;
     int tile = 0;
     bool gathered = false;
-    view_facts(place->view, &facts);
+    view_facts(place->view, stores, &facts);
     alignment = facts.alignment;
     for (int d = 0; d < place->rank; d++) {
         if (place->place[d] == IR_GATHER) {
@@ -151,7 +155,7 @@ bool memory_access_of(const struct ir_operation *op, struct memory_access *acces
     access->tile = value->type;
     access->bytes = element_bytes(value->type);
     if (place.place)
-        place_access(&place, access);
+        place_access(&place, op->opcode == OP_STORE, access);
     else
         pointer_access(place.view, access);
     if (ir_op_info[op->opcode].traits & IR_TRAIT_ATOMIC)

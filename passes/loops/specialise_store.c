@@ -179,6 +179,8 @@ static bool plan_panels(const struct outline *o, const struct ir_operation *stor
         place[d] = d == last ? panels->width : access.place[d];
     if (tensor_map_for(access.view, access.rank, place, panels->buffer, &map, reason))
         *reason = buffer_start_problem(&access, &map);
+    if (!*reason && map.asked && is_addition(store))
+        *reason = "its view is not known to be aligned to 16 bytes";
     if (*reason)
         return false;
     if (!is_addition(store) && !stores_elsewhere(store, &access)) {

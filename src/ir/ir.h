@@ -403,10 +403,12 @@ struct ir_argument_fact {
     int64_t base_alignment;               /* views and pointers: bytes, 0 unknown (element size) */
     int64_t stride_multiple[IR_MAX_RANK]; /* in elements; 0 unknown (1) */
     int64_t extent_multiple[IR_MAX_RANK];
-    int64_t extent_limit;          /* every extent is < this; 2^31 unless huge; 0: none */
-    bool restricted;               /* shares no element with any other argument */
-    bool apart;                    /* views: shares none with another view; pointers may point there */
-    bool own;                      /* memory of the launch: there behind the maps that the run time makes */
+    int64_t asked_alignment; /* views that are only stored to: whether bases, strides and what is stored are multiples
+                                    * of so many bytes is asked when running, by stores that go wide then; 0: it is not */
+    int64_t extent_limit;    /* every extent is < this; 2^31 unless huge; 0: none */
+    bool restricted;         /* shares no element with any other argument */
+    bool apart;              /* views: shares none with another view; pointers may point there */
+    bool own;                /* memory of the launch: there behind the maps that the run time makes */
     int extent_class[IR_MAX_RANK]; /* extents of one class are equal; 0: none.  Views */
 };
 struct ir_function {

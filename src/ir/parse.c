@@ -653,6 +653,10 @@ static void parse_fact(struct parser *parser, struct ir_argument_fact *fact)
             parser_expect(parser, "(");
             fact->base_alignment = parser_integer(parser);
             parser_expect(parser, ")");
+        } else if (parser_accept(parser, "asked")) {
+            parser_expect(parser, "(");
+            fact->asked_alignment = parser_integer(parser);
+            parser_expect(parser, ")");
         } else if (parser_accept(parser, "stride_multiple")) {
             multiples(parser, fact->stride_multiple);
         } else if (parser_accept(parser, "extent_multiple")) {
@@ -672,7 +676,7 @@ static void parse_fact(struct parser *parser, struct ir_argument_fact *fact)
         } else {
             parser_fail(
                 parser,
-                "a fact is align, stride_multiple, extent_multiple, limit, restrict, apart, scratch or extent_class");
+                "a fact is align, asked, stride_multiple, extent_multiple, limit, restrict, apart, scratch or extent_class");
         }
     } while (!parser->failed && parser_accept(parser, ","));
     parser_expect(parser, "}");

@@ -558,6 +558,10 @@ static void print_fact(struct buffer *out, const struct ir_type *type, const str
         buffer_printf(out, " {align(%lld)", (long long)fact->base_alignment);
         any = true;
     }
+    if (fact->asked_alignment) {
+        buffer_printf(out, "%sasked(%lld)", any ? ", " : " {", (long long)fact->asked_alignment);
+        any = true;
+    }
     print_multiples(out, "stride_multiple", type->rank, fact->stride_multiple, &any);
     print_multiples(out, "extent_multiple", type->rank, fact->extent_multiple, &any);
     if (fact->extent_limit) {

@@ -434,8 +434,11 @@ static LLVMValueRef describe_map(struct descriptor *d, const struct tensor_map *
         add_byte(d, &fields, i < map->rank ? (uint32_t)map->dimension[i] : 0);
         add_word(d, &box, i < map->rank ? (uint32_t)map->box[i] : 0);
     }
-    add_byte(d, &fields, (map->part >= 0 ? TILE_RT_MAP_PART : 0u) | (map->rounds ? TILE_RT_MAP_ROUNDS : 0u));
+    add_byte(d, &fields,
+             (map->part >= 0 ? TILE_RT_MAP_PART : 0u) | (map->rounds ? TILE_RT_MAP_ROUNDS : 0u) |
+                 (map->asked ? TILE_RT_MAP_ASKED : 0u));
     d->needs |= map->rounds ? TILE_RT_NEEDS_ROUNDING : 0u;
+    d->needs |= map->asked ? TILE_RT_NEEDS_ASKED : 0u;
     for (int i = 0; i < TILE_RT_MAP_RANK; i++)
         add(d, &fields, box.data[i]);
     return structure(d, &fields, sizeof(struct tile_rt_map));

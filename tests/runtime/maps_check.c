@@ -87,8 +87,33 @@ static void general(void)
         EXPECT(cuda->last.maps[i][0] >= 1 && cuda->last.maps[i][0] <= (uint64_t)cuda->encode_count);
 }
 
+/* Of c, which is only written, the code asks whether there is a map. */
+static void no_map_of_result(void)
+{
+    int none = 0;
+    EXPECT_STATUS(run(), TILE_OK, "");
+    EXPECT(info.variant == 0 && info.maps == 3 && cuda->unaligned_maps == 0);
+    for (int i = 0; i < 3; i++) {
+        none += cuda->last.maps[i][0] == 0 && cuda->last.maps[i][1] == 0;
+        EXPECT(cuda->last.maps[i][1] != (uint64_t)(uintptr_t)c.data);
+    }
+    EXPECT(none == 1);
+}
+static void asked(void)
+{
+    begin();
+    c.stride[0] = 1001;
+    no_map_of_result();
+    begin();
+    c.data++;
+    no_map_of_result();
+    begin();
+    b.extent[1] = c.extent[1] = 999; /* rows end within 16 bytes, which a map would write */
+    no_map_of_result();
+}
+
 int main(void)
 {
-    static const struct test_case cases[] = {CASE(by_maps), CASE(general)};
-    return run_cases(cases, 2, NULL);
+    static const struct test_case cases[] = {CASE(by_maps), CASE(general), CASE(asked)};
+    return run_cases(cases, 3, NULL);
 }

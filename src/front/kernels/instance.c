@@ -160,11 +160,12 @@ static struct value view_facts(struct elaborator *e, const struct variant_plan *
     const struct kernel_parameter *p = &plan->entry->entry->parameters.data[number];
     struct location at = e->builder.at;
     struct value all = value_bool(true, at);
+    bool aligned = plan->facts.aligned && !parameter_is_asked(plan, p);
     int unit = plan->facts.unit[number];
     int64_t elements = 128 / (p->pointer_elements ? 64 : ir_element_info[p->element].bits);
     if (unit >= 0)
         all = stride_is(e, number, unit, 0, 1);
-    if (plan->facts.aligned) {
+    if (aligned) {
         for (int d = 0; d < p->rank && elements > 1; d++) {
             bool is_unit = d == unit || (!p->strided && d == p->rank - 1);
             if (!is_unit)
@@ -175,7 +176,7 @@ static struct value view_facts(struct elaborator *e, const struct variant_plan *
         struct value present = host_make(e, KERNEL_HOST_PRESENT, number, 0, IR_BOOL, at);
         all = operate_binary(e, OPERATOR_OR, operate_unary(e, OPERATOR_NOT, present, at), all, at);
     }
-    if (plan->facts.aligned)
+    if (aligned)
         all = both(e, host_make(e, KERNEL_HOST_ALIGNED, number, 16, IR_BOOL, at), all);
     return all;
 }
@@ -399,7 +400,6 @@ bool variant_build(struct variant_plan *plan, struct kernel_variant *variant)
     bool good = fill_grid(&e, plan, variant);
     good = scratch_measure(&e, plan) && good;
     variant->scratch_extents = plan->scratch_extents;
-    variant->predicate = predicate(&e, plan);
     variant->special = plan->facts.special >= 0;
     variant->schedule = plan->schedule_number;
     variant->when = plan->schedule.when;
@@ -415,6 +415,7 @@ bool variant_build(struct variant_plan *plan, struct kernel_variant *variant)
     good = good && check.good;
     if (good && variant->function)
         warn_of_length(&e, plan->entry->kernel, variant->function);
+    variant->predicate = predicate(&e, plan);
     if (good && variant->function)
         kernel_note_facts(plan->entry->entry, variant);
     return good && variant->function && e.errors == 0;

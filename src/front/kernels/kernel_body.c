@@ -103,6 +103,16 @@ static bool is_apart(const struct body *b, int number)
     return parameter_of(b, number)->kind == KERNEL_VIEW;
 }
 
+static bool is_written_only(const struct variant_plan *plan, const struct kernel_parameter *p)
+{
+    return plan->facts.aligned && p->kind == KERNEL_VIEW && p->direction == KERNEL_OUT && !p->optional && !p->nibbles;
+}
+
+bool parameter_is_asked(const struct variant_plan *plan, const struct kernel_parameter *p)
+{
+    return plan->multiplies && is_written_only(plan, p);
+}
+
 static struct ir_argument_fact argument_fact(struct body *b, int number, const struct ir_type *type)
 {
     const struct kernel_parameter *p = parameter_of(b, number);
@@ -115,6 +125,8 @@ static struct ir_argument_fact argument_fact(struct body *b, int number, const s
         fact.base_alignment = 16;
     if (p->kind != KERNEL_VIEW)
         return fact;
+    if (is_written_only(b->plan, p))
+        fact.asked_alignment = 16;
     fact.extent_limit = p->huge ? 0 : (int64_t)1 << 31;
     for (int d = 0; d < p->rank && b->plan->facts.aligned; d++)
         if (type->stride[d] == IR_DYNAMIC)
@@ -441,6 +453,37 @@ static void set_knobs(struct ir_function *function, const struct variant_plan *p
     function->cluster = knob(plan, "cluster");
 }
 
+struct products {
+    bool wide, narrow; /* of factors with 16 bits and more; with less */
+};
+
+static void find_product(struct ir_operation *op, void *data)
+{
+    struct products *products = data;
+    bool narrow = op->opcode == OP_DOT && ir_element_info[op->operands[0]->type->element].bits < 16;
+    products->wide |= op->opcode == OP_DOT && !narrow;
+    products->narrow |= narrow;
+}
+
+/* Alignment is a fact or is asked for, which hangs on the products.  Those of narrow factors may go by mma.sync, which leaves
+ * no registers for two ways to store: ptxas spills 36 bytes in one of f8e4m3 and 128 x 256. */
+static void settle_asked(struct variant_plan *plan, struct ir_function *kernel)
+{
+    struct products products = {0};
+    for (const struct ir_function *f = kernel->module->first; f; f = f->next)
+        ir_walk(f->body, find_product, &products);
+    plan->multiplies = products.wide && !products.narrow;
+    for (int i = 0; i < kernel->facts.count; i++) {
+        struct ir_argument_fact *fact = &kernel->facts.data[i];
+        if (plan->multiplies && fact->asked_alignment) {
+            fact->base_alignment = 0;
+            memset(fact->stride_multiple, 0, sizeof fact->stride_multiple);
+        } else {
+            fact->asked_alignment = 0;
+        }
+    }
+}
+
 struct ir_function *body_build(struct variant_plan *plan, struct kernel_variant *variant, const char *name)
 {
     struct ir_module *module = variant->module;
@@ -475,5 +518,6 @@ struct ir_function *body_build(struct variant_plan *plan, struct kernel_variant 
     region_forget_abandoned(e.function);
     if (!e.errors)
         split_body(&e, plan);
+    settle_asked(plan, e.function);
     return e.errors ? NULL : e.function;
 }

@@ -168,8 +168,9 @@ struct entry_plan {
 /* One variant: values of keys, schedule, facts. */
 struct facts {
     int special; /* clause `specialize`, or -1 */
-    bool aligned;
-    int *unit;     /* per parameter: dimension whose stride is 1 besides the declared, or -1 */
+    bool
+        aligned; /* bases and strides of what is read are multiples of 16 bytes; of what is written, see asks_alignment */
+    int *unit;   /* per parameter: dimension whose stride is 1 besides the declared, or -1 */
     int *presence; /* per parameter: 1 known to be there, -1 known to be absent, 0 not known */
 };
 struct variant_plan {
@@ -183,6 +184,7 @@ struct variant_plan {
     const struct kernel_expression **scratch_extents; /* as of struct kernel_variant */
     const struct kernel_expression **split_extents;   /* those of them that `split_k` needs */
     int split_argument;                               /* the first of its two arguments */
+    bool multiplies; /* its body has products of factors with 16 bits or more, and no others: set when that is built */
     const char *label;
     int number;
 };
@@ -231,6 +233,9 @@ bool candidates_choose(const struct variant_plan *plan, const struct schedule *s
 void scratch_read(struct kernel_plan *plan, const struct ast_clause *clause);
 bool scratch_describe(struct elaborator *e, struct entry_plan *plan);
 bool scratch_measure(struct elaborator *e, struct variant_plan *plan);
+/* Of a kernel that multiplies, a view whose alignment stores ask for when running: how a result lies must not decide how
+ * factors come. */
+bool parameter_is_asked(const struct variant_plan *plan, const struct kernel_parameter *p);
 /* The IR function of a variant; NULL: reported. */
 struct ir_function *body_build(struct variant_plan *plan, struct kernel_variant *variant, const char *name);
 const struct kernel_enum *describe_enumeration(struct front *front, const struct enumeration *enumeration);

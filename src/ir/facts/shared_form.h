@@ -42,6 +42,7 @@ struct tensor_map {
     int box[TENSOR_MAP_RANK];       /* elements */
     int swizzle;                    /* bytes */
     bool rounds;                    /* f32 to what tf32 keeps */
+    bool asked; /* a launch has it where base, strides and rows of the view are multiples of 16 bytes */
 };
 /* The maps of a function, each once, in the order of its operations.  Returns their number. */
 int tensor_map_collect(struct arena *arena, const struct ir_function *function, struct tensor_map **maps);

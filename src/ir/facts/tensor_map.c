@@ -11,8 +11,8 @@ enum { TMA_ALIGNMENT = 16 };
 
 static bool has_map_type(enum ir_element element) { return element != IR_POINTER && element != IR_INDEX; }
 
-/* Of an argument's strides and base: what is known must be multiples of 16 bytes. */
-static const char *facts_problem(const struct ir_value *view, const int *dimension, int bytes)
+/* Of an argument's strides and base: what is known must be multiples of 16 bytes.  *asked: it is not known, but code asks. */
+static const char *facts_problem(const struct ir_value *view, const int *dimension, int bytes, bool *asked)
 {
     const struct ir_function *function = view->block->function;
     const struct ir_type *type = view->type;
@@ -21,12 +21,14 @@ static const char *facts_problem(const struct ir_value *view, const int *dimensi
     const struct ir_argument_fact *fact = &function->facts.data[view->index];
     if (fact->own)
         return "the view is memory of the launch, which is there only behind the maps";
-    if (fact->base_alignment < TMA_ALIGNMENT || fact->base_alignment % TMA_ALIGNMENT)
+    *asked = fact->asked_alignment >= TMA_ALIGNMENT && fact->asked_alignment % TMA_ALIGNMENT == 0;
+    if (!*asked && (fact->base_alignment < TMA_ALIGNMENT || fact->base_alignment % TMA_ALIGNMENT))
         return "the view's base is not known to be aligned to 16 bytes";
     for (int i = 0; i < type->rank; i++) {
         int d = dimension[i];
         int64_t step = type->stride[d] != IR_DYNAMIC ? type->stride[d] : fact->stride_multiple[d];
-        if (i > 0 && (step <= 0 || step % TMA_ALIGNMENT * bytes % TMA_ALIGNMENT))
+        bool is_known = type->stride[d] != IR_DYNAMIC || !*asked;
+        if (i > 0 && is_known && (step <= 0 || step % TMA_ALIGNMENT * bytes % TMA_ALIGNMENT))
             return "a stride of the view is not known to be a multiple of 16 bytes";
         if (type->extent[d] == IR_DYNAMIC && (fact->extent_limit < 1 || fact->extent_limit > INT64_C(1) << 31))
             return "an extent of the view may pass 2^31";
@@ -159,7 +161,7 @@ static const char *problem_of(const struct ir_value *view, int rank, const int64
         map->dimension[map->rank] = part;
         map->box[map->rank] = 1;
     }
-    return facts_problem(view, map->dimension, bytes);
+    return facts_problem(view, map->dimension, bytes, &map->asked);
 }
 
 bool tensor_map_for(const struct ir_value *view, int rank, const int64_t *place, const struct ir_type *buffer,

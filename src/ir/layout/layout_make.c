@@ -150,6 +150,24 @@ const struct layout *layout_wgmma_accumulator(struct layout_table *table, const 
     return layout_create(table, &spec);
 }
 
+const struct layout *layout_wgmma_rows(struct layout_table *table, const int *extent, int warps)
+{
+    enum { LANE_BITS = 5, WARP_ROW_BITS = 4 };
+    struct layout_spec spec;
+    int used[LAYOUT_RANK] = {0};
+    if (extent[0] % 64 || warps < 4 || warps % 4)
+        return NULL;
+    start_spec(&spec, 2, extent);
+    take_bits(&spec, LAYOUT_LANE, 1, used, LANE_BITS);
+    take_bits(&spec, LAYOUT_LANE, 0, used, LANE_BITS - spec.bits[LAYOUT_LANE]);
+    take_bits(&spec, LAYOUT_REGISTER, 0, used, WARP_ROW_BITS - used[0]);
+    if (!deal_to_warps(&spec, 0, used, warps))
+        return NULL;
+    take_bits(&spec, LAYOUT_REGISTER, 1, used, LAYOUT_BITS);
+    take_bits(&spec, LAYOUT_REGISTER, 0, used, LAYOUT_BITS);
+    return layout_create(table, &spec);
+}
+
 /* Deals dimension `rows` to warps_m and then `columns` to warps_n; -1 for a dimension that those warps share. */
 static const struct layout *finish_fragment(struct layout_table *table, struct layout_spec *spec, int *used, int rows,
                                             int warps_m, int columns, int warps_n)

@@ -295,6 +295,16 @@ static void check_uses(struct verifier *verifier)
     }
 }
 
+static bool has_asked_read(const struct ir_function *function)
+{
+    for (int i = 0; i < function->facts.count; i++) {
+        const struct ir_type *type = function->body->arguments.data[i]->type;
+        if (function->facts.data[i].asked_alignment && (type->kind != IR_VIEW || type->readable || type->optional))
+            return true;
+    }
+    return false;
+}
+
 bool ir_verify_function(const struct ir_function *function, struct diagnostics *diagnostics)
 {
     struct verifier verifier = {
@@ -310,6 +320,8 @@ bool ir_verify_function(const struct ir_function *function, struct diagnostics *
         report_function(&verifier, "the grid's rank is out of range");
     if (function->facts.count && function->facts.count != function->body->arguments.count)
         report_function(&verifier, "facts and arguments differ in number");
+    else if (has_asked_read(function))
+        report_function(&verifier, "alignment is asked of views that are there and only written");
     if (function->plan && ir_plan_problem(function->plan))
         report_function(&verifier, ir_plan_problem(function->plan));
     check_block(&verifier, function->body, NULL, 0);

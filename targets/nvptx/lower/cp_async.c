@@ -4,7 +4,9 @@
  * limits, and the widest move that stride and alignment allow.  What lies outside the view is not read and becomes 0: a
  * move that straddles the end of its row reads the bytes that are inside.  None straddles the beginning, because places
  * are multiples of the moves.  Where not even 4 bytes can go together, or the target has no cp.async, the elements go
- * through registers. */
+ * through registers.
+ *
+ * A buffer goes to a view by the same plan where TMA cannot bring it there: element by element, lanes side by side. */
 #include "ir/facts/layout_rules.h"
 #include "targets/nvptx/lower/lower.h"
 #include "targets/nvptx/thread/memory.h"
@@ -18,20 +20,24 @@ struct copy {
     LLVMValueRef thread, start; /* elements: the thread's part of a place; bytes: of element 0 */
 };
 
-static void plan_copy(struct lowering *l, const struct ir_operation *operation, struct copy *copy)
+static void access_of_copy(const struct ir_operation *operation, struct ir_access *access)
 {
-    struct ir_access access;
-    if (!ir_access_of(operation, &access) || !access.buffer)
+    if (!ir_access_of(operation, access) || !access->buffer)
         die("a copy without a place");
-    const struct ir_type *type = access.buffer->type;
-    *copy = (struct copy){.buffer = access.buffer, .shared = type->layout, .bytes = value_bytes(type->element)};
-    copy->layout = layout_rule_copy(l->layouts, &access, type, l->warps);
+}
+
+static void plan_copy(struct lowering *l, const struct ir_operation *operation, const struct ir_access *access,
+                      const struct layout *layout, struct copy *copy)
+{
+    const struct ir_type *type = access->buffer->type;
+    *copy = (struct copy){
+        .buffer = access->buffer, .layout = layout, .shared = type->layout, .bytes = value_bytes(type->element)};
     const struct ir_type *tile = ir_type_tile(l->function->module->context, type->element, type->rank, type->extent);
     reach_plan_as(l, operation, ir_type_with_layout(l->function->module->context, tile, copy->layout), &copy->reach);
     int size = copy->reach.vector.size;
     struct layout_vector memory = layout_memory_vector(copy->layout, copy->shared, size);
     copy->vector = memory.register_mask == copy->reach.vector.register_mask ? memory.size : 1;
-    copy->start = buffer_start(l, access.buffer);
+    copy->start = buffer_start(l, access->buffer);
     layout_memory_formula(copy->layout, copy->shared, &copy->formula);
     copy->thread = coordinate_formula(l, &copy->formula);
 }
@@ -98,6 +104,14 @@ static void move(struct lowering *l, const struct copy *copy, int reg, const cha
     ptx_emit(l, row, l->nothing, arguments, inside ? 3 : 2, words);
 }
 
+static LLVMValueRef shared_pointer(struct lowering *l, const struct copy *copy, int reg)
+{
+    int64_t constant;
+    LLVMValueRef place = shared_place(l, copy, reg, &constant);
+    place = LLVMBuildAdd(l->builder, place, value_i32(l, constant), "");
+    return LLVMBuildIntToPtr(l->builder, place, l->shared_pointer, "");
+}
+
 /* Loads, then stores: neighbours together where both sides allow it. */
 static void through_registers(struct lowering *l, const struct copy *copy)
 {
@@ -115,18 +129,48 @@ static void through_registers(struct lowering *l, const struct copy *copy)
     }
     for (int reg = 0; reg < count; reg += vector) {
         LLVMValueRef values[16];
-        int64_t constant;
         memory_unpack(l, element, shape, words + reg, values);
-        LLVMValueRef place = shared_place(l, copy, reg, &constant);
-        place = LLVMBuildAdd(l->builder, place, value_i32(l, constant), "");
-        shared_store_vector(l, element, values, vector, LLVMBuildIntToPtr(l->builder, place, l->shared_pointer, ""));
+        shared_store_vector(l, element, values, vector, shared_pointer(l, copy, reg));
+    }
+}
+
+void copy_to_view(struct lowering *l, const struct ir_operation *operation)
+{
+    enum { TOGETHER = 16 /* elements that a thread reads before it stores them */ };
+    static const int fastest_last[2] = {1, 0}, warps_first[2] = {0, 1};
+    struct copy copy;
+    struct ir_access access;
+    access_of_copy(operation, &access);
+    const struct ir_type *type = access.buffer->type;
+    int extent[LAYOUT_RANK] = {(int)type->extent[0], type->rank > 1 ? (int)type->extent[1] : 1};
+    bool apart = ir_attribute(operation, IR_ATTRIBUTE_APART); /* a warpgroup has what it has written alone */
+    const struct layout *layout = apart ? layout_wgmma_rows(l->layouts, extent, l->warps)
+                                        : layout_blocked_by(l->layouts, type->rank, extent,
+                                                            type->rank > 1 ? fastest_last : warps_first, 1, NULL,
+                                                            warps_first, l->warps);
+    if (!layout)
+        die("a buffer of %s that %d warps cannot share", l->function->name, l->warps);
+    plan_copy(l, operation, &access, layout, &copy);
+    LLVMValueRef leader = coordinate_leader(l, layout), value[TOGETHER];
+    for (int first = 0, count = layout_registers(layout); first < count; first += TOGETHER) {
+        int many = count - first < TOGETHER ? count - first : TOGETHER;
+        for (int i = 0; i < many; i++)
+            value[i] = shared_load(l, type->element, shared_pointer(l, &copy, first + i), copy.bytes);
+        for (int i = 0; i < many; i++) {
+            int64_t offset;
+            LLVMValueRef address = reach_address(l, &copy.reach, first + i, &offset);
+            LLVMValueRef inside = reach_both(l, leader, reach_inside(l, &copy.reach, first + i));
+            memory_store(l, type->element, "", address, offset, 1, inside, &value[i]);
+        }
     }
 }
 
 static void lower_cp_async(struct lowering *l, const struct ir_operation *operation)
 {
     struct copy copy;
-    plan_copy(l, operation, &copy);
+    struct ir_access access;
+    access_of_copy(operation, &access);
+    plan_copy(l, operation, &access, layout_rule_copy(l->layouts, &access, access.buffer->type, l->warps), &copy);
     int bytes = copy.vector * copy.bytes, count = layout_registers(copy.layout);
     if (bytes < 4 || !(l->row->flags & TARGET_CP_ASYNC)) {
         through_registers(l, &copy);

@@ -98,6 +98,8 @@ void lower_dot(struct lowering *l, struct ir_operation *operation);
 void lower_mma(struct lowering *l, struct ir_operation *operation); /* dot and dot_async by mma.sync */
 /* cp_async, cp_commit, cp_wait, and copy_async and wait where no pass made others of them. */
 void lower_copy(struct lowering *l, struct ir_operation *operation);
+/* What a tma_store does, by the threads of the role: each stores elements of the buffer itself. */
+void copy_to_view(struct lowering *l, const struct ir_operation *operation);
 /* asm.c */
 int asm_number(const struct ir_operation *operation); /* among those of the function, from 1; 0: it is none */
 void lower_asm(struct lowering *l, struct ir_operation *operation);

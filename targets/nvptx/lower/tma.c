@@ -2,6 +2,7 @@
  *
  * A tensor map is a parameter of the kernel of 128 bytes (grid_constant: its address is that of the parameter, without
  * it LLVM would copy it to local memory, where TMA does not look).  A buffer is a row of boxes, each an instruction.
+ * A store asks for the alignment of its view where that is not a fact: without it all threads store what one would send.
  * Starts are numbers of 64 bits and coordinates of 32.  Those that 32 bits do not hold become the least of these, which
  * is outside and a multiple of 16 bytes, as a start along the contiguous dimension has to be. */
 #include "base/plant.h"
@@ -182,13 +183,42 @@ static void transfer(struct lowering *l, struct ir_operation *operation)
     buffer_free(&constraints);
 }
 
+/* Whether the launch has a map of what is written is asked here as tile_rt.h says. */
+static void lower_store(struct lowering *l, struct ir_operation *operation)
+{
+    struct tensor_map map;
+    map_of(l, operation, &map);
+    if (!map.asked) {
+        role_single_begin(l);
+        transfer(l, operation);
+        return;
+    }
+    const struct ir_value *argument = l->function->body->arguments.data[map.argument];
+    role_single_end(l);
+    LLVMBasicBlockRef sent = value_block(l, "sent"), stored = value_block(l, "stored"), join = value_block(l, "join");
+    LLVMBuildCondBr(l->builder, view_ask(l, argument, true), sent, stored);
+    LLVMPositionBuilderAtEnd(l->builder, sent);
+    role_single_begin(l);
+    transfer(l, operation);
+    role_single_end(l);
+    LLVMBuildBr(l->builder, join);
+    LLVMPositionBuilderAtEnd(l->builder, stored);
+    copy_to_view(l, operation);
+    ptx_end_arm(l);
+    LLVMBuildBr(l->builder, join);
+    LLVMPositionBuilderAtEnd(l->builder, join);
+}
+
 void lower_tma(struct lowering *l, struct ir_operation *operation)
 {
     const char *pending;
+    if (operation->opcode == OP_TMA_STORE) {
+        lower_store(l, operation);
+        return;
+    }
     role_single_begin(l);
     switch (operation->opcode) {
-    case OP_TMA_LOAD:
-    case OP_TMA_STORE: transfer(l, operation); return;
+    case OP_TMA_LOAD: transfer(l, operation); return;
     case OP_TMA_COMMIT: ptx_emit(l, PTX_TMA_COMMIT, l->nothing, NULL, 0, NULL); return;
     case OP_TMA_WAIT:
         pending = arena_printf(l->arena, "%lld", (long long)ir_number(operation, IR_ATTRIBUTE_PENDING, 0));

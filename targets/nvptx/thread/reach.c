@@ -97,8 +97,8 @@ static void plan_address(struct lowering *l, struct reach *reach)
     reach->address = LLVMBuildGEP2(b, l->i8, reach->address, &thread, 1, "");
 }
 
-/* The widest vector that layout, stride and alignment allow.  Where the extent is not known to be a multiple of it,
- * `whole` tells when running. */
+/* The widest vector that layout, stride and alignment allow.  Where the extent is not known to be a multiple of it, or a
+ * store asks for the alignment, `whole` tells when running. */
 static void plan_vector(struct lowering *l, const struct ir_operation *operation, struct reach *reach)
 {
     LLVMBuilderRef b = l->builder;
@@ -106,7 +106,8 @@ static void plan_vector(struct lowering *l, const struct ir_operation *operation
     int bytes = value_bytes(reach->element);
     reach->contiguous = -1;
     reach->vector = (struct layout_vector){.size = 1};
-    int64_t alignment = int64_min(view->alignment, 16);
+    bool asks = view->asked && operation->opcode == OP_STORE;
+    int64_t alignment = view->asked && !asks ? bytes : int64_min(view->alignment, 16);
     for (int d = 0; d < reach->access.rank; d++) {
         if (reach->access.place[d] > 0 && reach->access.view->type->stride[d] == 1)
             reach->contiguous = d;
@@ -125,6 +126,8 @@ static void plan_vector(struct lowering *l, const struct ir_operation *operation
     struct layout_vector vector = layout_vector(reach->type->layout, reach->tile_dimension[d],
                                                 (int)(alignment / bytes));
     reach->vector = vector;
+    if (asks && vector.size > 1)
+        reach->whole = view_ask(l, view->asked, false);
     if (proven(operation, d) || view->extent_multiple[d] % vector.size == 0 || PLANTED(nvptx_last_vector_unmasked))
         return;
     LLVMValueRef start = index_scalar(l, reach, d);
@@ -132,7 +135,7 @@ static void plan_vector(struct lowering *l, const struct ir_operation *operation
     LLVMValueRef inside = LLVMBuildICmp(b, LLVMIntSLE, end, view->extent[d], "");
     LLVMValueRef rest = LLVMBuildAnd(b, view->extent[d], value_i64(l, vector.size - 1), "");
     LLVMValueRef even = LLVMBuildICmp(b, LLVMIntEQ, rest, value_i64(l, 0), "");
-    reach->whole = LLVMBuildOr(b, inside, even, "");
+    reach->whole = reach_both(l, reach->whole, LLVMBuildOr(b, inside, even, ""));
 }
 
 /* A copy that LLVM does not compute in front of a loop. */

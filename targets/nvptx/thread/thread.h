@@ -26,6 +26,9 @@ struct view {
     LLVMValueRef present;                                  /* i1 */
     int64_t alignment;                                     /* of data, bytes */
     int64_t stride_multiple[IR_MAX_RANK], extent_multiple[IR_MAX_RANK];
+    const struct ir_value
+        *asked;           /* the argument of which alignment and stride_multiple hold where view_ask says so, which
+                                   * stores ask; NULL: they hold */
     bool constant_memory; /* nobody writes what it shows while the kernel runs */
 };
 enum { PLACE_BYTES, PLACE_UNITS, PLACE_PARTS }; /* registers of a buffer or mbarrier */
@@ -184,6 +187,9 @@ LLVMValueRef cast_to_f32(struct lowering *l, enum ir_element from, LLVMValueRef 
 /* ---- views.c ---- */
 void view_of_argument(struct lowering *l, const struct ir_value *argument, const struct ir_argument_fact *fact,
                       int first_slot);
+/* Whether base and strides of an argument that has asked(n) are multiples of n bytes; with `rows` the extent of
+ * neighbours, too. */
+LLVMValueRef view_ask(struct lowering *l, const struct ir_value *argument, bool rows);
 LLVMValueRef view_slot(struct lowering *l, int slot); /* i64 */
 
 /* ---- facts.c: what is known of index values without running ---- */

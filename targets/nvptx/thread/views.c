@@ -24,6 +24,34 @@ static int64_t low_bit(int64_t number, int64_t most)
     return int64_min(most, number & -number);
 }
 
+/* What stores may count on where view_ask says so. */
+static void suppose_alignment(const struct ir_value *argument, int64_t asked, struct view *view)
+{
+    const struct ir_type *type = argument->type;
+    view->alignment = asked;
+    view->asked = argument;
+    for (int d = 0; d < type->rank; d++)
+        if (type->stride[d] == IR_DYNAMIC)
+            view->stride_multiple[d] = int64_max(asked / value_bytes(type->element), 1);
+}
+
+/* All are in one number of bytes, in which no bit below the alignment is set. */
+LLVMValueRef view_ask(struct lowering *l, const struct ir_value *argument, bool rows)
+{
+    LLVMBuilderRef b = l->builder;
+    const struct view *view = value_of(l, argument)->view;
+    const struct ir_type *type = argument->type;
+    LLVMValueRef bytes = LLVMBuildPtrToInt(b, view->data, l->i64, "");
+    for (int d = 0; d < type->rank; d++) {
+        LLVMValueRef steps = type->stride[d] != 1 ? view->stride[d] : rows ? view->extent[d] : NULL;
+        if (steps)
+            bytes = LLVMBuildOr(b, bytes, LLVMBuildMul(b, steps, value_i64(l, value_bytes(type->element)), ""), "");
+    }
+    int64_t asked = l->function->facts.data[argument->index].asked_alignment;
+    LLVMValueRef rest = LLVMBuildAnd(b, bytes, value_i64(l, asked - 1), "");
+    return LLVMBuildICmp(b, LLVMIntEQ, rest, value_i64(l, 0), "");
+}
+
 void view_of_argument(struct lowering *l, const struct ir_value *argument, const struct ir_argument_fact *fact,
                       int first_slot)
 {
@@ -45,6 +73,8 @@ void view_of_argument(struct lowering *l, const struct ir_value *argument, const
                                    : fact               ? int64_max(1, fact->extent_multiple[d])
                                                         : 1;
     }
+    if (fact && fact->asked_alignment)
+        suppose_alignment(argument, fact->asked_alignment, view);
     l->values[argument->id].view = view;
 }
 
@@ -64,7 +94,7 @@ static void lower_subview(struct lowering *l, struct ir_operation *operation)
     int64_t drop = ir_number(operation, IR_ATTRIBUTE_DROP, 0);
     int bytes = value_bytes(source->type->element), kept = 0;
     LLVMValueRef offset = value_i64(l, 0), present = from->present;
-    *view = (struct view){.alignment = from->alignment, .constant_memory = from->constant_memory};
+    *view = (struct view){.alignment = from->alignment, .asked = from->asked, .constant_memory = from->constant_memory};
     for (int d = 0; d < source->type->rank; d++) {
         const struct ir_value *start_value = operation->operands[1 + 2 * d],
                               *stop_value = operation->operands[2 + 2 * d];

@@ -64,6 +64,7 @@ static uint64_t mix_block(uint64_t hash, const struct ir_block *block)
 static uint64_t mix_fact(uint64_t hash, const struct ir_argument_fact *fact)
 {
     hash = mix(mix(mix(hash, (uint64_t)fact->base_alignment), (uint64_t)fact->extent_limit), fact->restricted);
+    hash = mix(hash, (uint64_t)fact->asked_alignment);
     hash = mix_list(mix_list(hash, IR_MAX_RANK, fact->stride_multiple), IR_MAX_RANK, fact->extent_multiple);
     for (int i = 0; i < IR_MAX_RANK; i++)
         hash = mix(hash, (uint64_t)fact->extent_class[i]);

@@ -38,8 +38,10 @@ struct product_program {
     const char *again;         /* what c is read by: its own name, or that of a view of the same memory */
     int views, c_number;
     int64_t c_pitch;
-    int inner; /* attention: depth of the first product */
-    int next;  /* number for names */
+    bool asked; /* c is written only, and its alignment asked for: rows begin anywhere */
+    int c_gap;  /* elements from one of its rows to the next, then */
+    int inner;  /* attention: depth of the first product */
+    int next;   /* number for names */
 };
 
 /* The power of two, 256 at most, that divides an extent; 0: nothing is known. */
@@ -54,6 +56,8 @@ static void add_view(struct product_program *p, const char *name, const char *el
     int64_t width = by_columns ? rows : columns, other = by_columns ? columns : rows;
     int chunk = p->thin ? 4 : 8;
     int64_t pitch = ceiling_divide(width, chunk) * chunk + chunk * random_below(&p->random, 2);
+    bool is_c = !strcmp(name, "c"), asked = is_c && p->asked, shared = is_c && strcmp(p->again, "c") != 0;
+    pitch = asked ? width + p->c_gap : pitch;
     bool stacked = p->stacked && strcmp(name, "e") != 0 && strcmp(name, "r") != 0 && strcmp(name, "t") != 0;
     buffer_puts(head, stacked ? "// view extent 2" : "// view extent");
     buffer_printf(head, " %lld %lld stride", (long long)rows, (long long)columns);
@@ -61,8 +65,7 @@ static void add_view(struct product_program *p, const char *name, const char *el
         buffer_printf(head, " %lld", (long long)(pitch * other));
     buffer_printf(head, " %lld %lld elements %lld block 1 content 0 fill %d%s\n", (long long)(by_columns ? 1 : pitch),
                   (long long)(by_columns ? pitch : 1), (long long)int64_max(1, pitch * other * (stacked ? 2 : 1)),
-                  p->next++, strcmp(direction, "inout") == 0 ? " output" : "");
-    bool is_c = !strcmp(name, "c"), shared = is_c && strcmp(p->again, "c") != 0;
+                  p->next++, strcmp(direction, "in") != 0 ? " output" : "");
     char multiples[64] = "";
     if (p->whole)
         snprintf(multiples, sizeof multiples, ", extent_multiple(%s%d, %d)", stacked ? "0, " : "",
@@ -72,11 +75,13 @@ static void add_view(struct product_program *p, const char *name, const char *el
         p->c_number = p->views;
         p->c_pitch = pitch;
     }
-    buffer_printf(parameters,
-                  "%s%%%s: view<%s, [%s?, ?], [%s%s], %s> {align(16), stride_multiple(%s%s), "
-                  "limit(2147483648)%s%s}",
-                  parameters->size ? ", " : "", name, element, stacked ? "?, " : "", stacked ? "?, " : "",
-                  by_columns ? "1, ?" : "?, 1", direction,
+    buffer_printf(parameters, "%s%%%s: view<%s, [%s?, ?], [%s%s], %s> {", parameters->size ? ", " : "", name, element,
+                  stacked ? "?, " : "", stacked ? "?, " : "", by_columns ? "1, ?" : "?, 1", direction);
+    if (asked) {
+        buffer_printf(parameters, "asked(16), limit(2147483648)%s, restrict}", multiples);
+        return;
+    }
+    buffer_printf(parameters, "align(16), stride_multiple(%s%s), limit(2147483648)%s%s}",
                   !stacked  ? ""
                   : p->thin ? "4, "
                             : "8, ",
@@ -543,7 +548,7 @@ static void choose_element(struct product_program *p)
     p->a_by_columns = random_chance(&random, 10);
 }
 
-static void choose(struct product_program *p)
+static void choose(struct product_program *p, uint64_t seed)
 {
     struct random *random = &p->random;
     static const int m[] = {64, 64, 128, 32, 16}, n[] = {16, 32, 64, 24, 8}, k[] = {16, 32, 64, 32, 16};
@@ -599,13 +604,15 @@ static void choose(struct product_program *p)
     choose_rare(p);
     choose_element(p);
     p->has_extra = p->biased || p->odd_load || p->branched;
+    p->asked = seed % 3 == 0 && !p->in_place && !p->read_back && !p->added;
+    p->c_gap = (int)(seed / 3 % 9);
 }
 
 static void generate(struct buffer *out, uint64_t seed, int multiple)
 {
     struct product_program program = {.random = {seed}, .out = out}, *p = &program;
     struct buffer parameters = {0};
-    choose(p);
+    choose(p, seed);
     p->columns = ceiling_divide(p->columns, multiple) * multiple;
     int64_t across = ceiling_divide(p->rows, p->m * p->turns), down = ceiling_divide(p->columns, p->n);
     buffer_printf(out, "// seed %llu\n// grid %lld %lld\n", (unsigned long long)seed, (long long)across,
@@ -627,7 +634,8 @@ static void generate(struct buffer *out, uint64_t seed, int multiple)
         add_view(p, "t", "i32", 1, across + 3, false, "in", out, &parameters);
     if (p->summed)
         add_view(p, "r", "f32", down, p->rows, false, "inout", out, &parameters);
-    add_view(p, "c", p->c_is_narrow ? p->element : "f32", p->rows, p->columns, false, "inout", out, &parameters);
+    add_view(p, "c", p->c_is_narrow ? p->element : "f32", p->rows, p->columns, false, p->asked ? "out" : "inout", out,
+             &parameters);
     if (!strcmp(p->again, "c2"))
         add_again(p, p->c_is_narrow ? p->element : "f32", out, &parameters);
     if (p->has_second)

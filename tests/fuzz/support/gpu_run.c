@@ -11,6 +11,16 @@
 
 static const char no_map[] = "code for these arguments is not there yet: no tensor map fits them";
 
+/* What the run time leaves out, as code asks for it: a use of such a map is a fault. */
+static bool is_left_out(const struct tensor_map *map, const struct interp_argument *argument)
+{
+    int bytes = ir_element_info[map->element].bits / 8, own = map->part < 0 ? map->rank : map->rank - 2;
+    int64_t all = (int64_t)(uintptr_t)argument->data | argument->extent[map->dimension[0]] * bytes;
+    for (int d = 1; d < own; d++)
+        all |= argument->stride[map->dimension[d]] * bytes;
+    return map->asked && all % 16 != 0;
+}
+
 /* What the run time tells of a view to whom makes the map; false: it would look for code without one. */
 static bool make_map(const struct tensor_map *map, const struct interp_argument *argument, bool output,
                      struct ptx_map *out)
@@ -23,6 +33,10 @@ static bool make_map(const struct tensor_map *map, const struct interp_argument 
                             .swizzle = map->swizzle,
                             .rounds = map->rounds};
     int own = map->part < 0 ? map->rank : map->rank - 2;
+    if (is_left_out(map, argument)) {
+        *out = (struct ptx_map){0};
+        return true;
+    }
     for (int d = 0; d < own; d++) {
         int64_t extent = argument->extent[map->dimension[d]], stride = argument->stride[map->dimension[d]];
         out->extent[d] = extent;
