@@ -141,6 +141,12 @@ function(_tilecc_check_sources name)
   endif()
   foreach(source IN LISTS ARGN)
     get_filename_component(path "${source}" ABSOLUTE)
+    get_filename_component(stem "${source}" NAME_WE)
+    if(DEFINED source_of_${stem})
+      message(FATAL_ERROR "tile_add_library(${name}): '${source_of_${stem}}' and '${source}' would both make ${stem}.o and "
+        "${stem}.h; rename one, or give each a library of its own")
+    endif()
+    set(source_of_${stem} "${source}")
     get_source_file_property(made "${source}" GENERATED)
     string(FIND "${path}" "${CMAKE_BINARY_DIR}/" place) # 0: a rule that is written later may make it there
     if(NOT source MATCHES "\\.(tile|tir)$")

@@ -249,6 +249,16 @@ END
     all_found two.tile -o cached.o
 }
 
+@test "-v shows the commands that are run, and none for what was in the cache" {
+    needs_ptxas
+    export TILECC_CACHE=$PWD/shown
+    expect 0 tilecc -v -arch=sm_80 k.tile -o k.o
+    [ "$(grep -c '^[^ ]*ptxas ' <<<"$output")" -ge 1 ]
+    expect 0 tilecc -v -arch=sm_80 k.tile -o k.o
+    ! grep '^[^ ]*ptxas ' <<<"$output"
+    grep -q '^tilecc: \([0-9]*\) of \1 pieces of code were in the cache$' <<<"$output"
+}
+
 @test "-lineinfo gives the same bytes where /tmp cannot be written, whenever the source was" {
     needs_ptxas
     begin

@@ -147,7 +147,8 @@ TILE
     [ "$status" -eq 1 ]
     [ "$output" = 'FAIL fails (5 expectations): element [1] is 4, and 4.5 is expected
 ok   holds (1 expectation)
-t.tile: 1 test passed, 1 failed' ]
+t.tile: 1 test passed, 1 failed
+t.tile: what kernels assert was not checked; --checks does' ]
     [[ $stderr == *'t.tile:29:5: error: test "fails": element [1] is 4, and 4.5 is expected [E1301]'* ]]
     [[ $stderr == *'2 of 3 elements differ'* ]]
     [[ $stderr == *'t.tile:31:5: error: test "fails": element [2] was never written, and 3 is expected [E1301]'* ]]
@@ -179,6 +180,7 @@ t.tile: 1 test passed, 1 failed' ]
     tests <<<'test "p" { expect(told([5.0], r = zeros(f32[2])), 5.0); }'
     [ "$status" -eq 0 ]
     [ "${lines[0]}" = 't_told(0): i 0' ] && [ "${lines[1]}" = 't_told(1): i 1' ]
+    [[ "${lines[${#lines[@]} - 1]}" == *': what kernels assert was not checked; --checks does' ]]
     tests --checks <<<'test "p" { expect(told([-5.0], r = zeros(f32[2])), 5.0); }'
     [ "$status" -eq 1 ]
     [[ $stderr == *'assert(x[0] >= 0.0) (x is -5) does not hold in instance 0'* ]]

@@ -210,6 +210,9 @@ refused() {
     refused 'saxpy.tile missing.tile' "there is no file $PWD/refused/missing.tile"
     refused 'saxpy.tile OPTIONS $<$<BOOL:ON>:-fc++>' 'what is written must be known here: CXX'
     refused 'ARCHITECTURES cpu' 'no .tile source is named'
+    mkdir refused/other
+    cp examples/saxpy.tile refused/other
+    refused 'saxpy.tile other/saxpy.tile' "'saxpy.tile' and 'other/saxpy.tile' would both make saxpy.o and saxpy.h"
     refused 'saxpy.tile TUNING saxpy.tuning' "as gemm.tile=gemm.tuning, not 'saxpy.tuning'"
     refused 'saxpy.tile TUNING other.tile=saxpy.tuning' "not 'other.tile=saxpy.tuning'"
 }

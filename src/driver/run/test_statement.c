@@ -285,5 +285,7 @@ enum exit_code test_run_all(struct compilation *compilation)
                t.expectations == 1 ? "" : "s", t.reason ? ": " : "", t.reason ? t.reason : "");
     }
     printf("%s: %d test%s passed, %d failed\n", compilation->source->name, passed, passed == 1 ? "" : "s", failed);
+    if (front->leaves_asserts && passed + failed)
+        printf("%s: what kernels assert was not checked; --checks does\n", compilation->source->name);
     return failed ? EXIT_SOURCE : EXIT_OK;
 }

@@ -82,7 +82,8 @@ struct front {
     struct reported *reported[REPORTED_BUCKETS]; /* by place, so that instances report an error once */
     struct kernel_module *module;
     bool *used_defines;
-    int host_cells; /* how many were made */
+    int host_cells;      /* how many were made */
+    bool leaves_asserts; /* there are some in kernels, and they are not checked */
     VECTOR(const struct enumeration *) enumerations;
 };
 

@@ -640,6 +640,12 @@ static bool make_texts(struct job *job, const int *first)
 }
 
 /* What ptxas made of each task that is its own first, to done[].  False: there is no text for one, which is reported. */
+static void show_command(const struct target_options *options, const struct nvptx_task *task)
+{
+    if (options->log && !options->without_ptxas)
+        ptxas_print_command(options, &target_rows[task->variant->target], task->variant->function->name);
+}
+
 static bool make_cubins(struct job *job, const int *first, struct child_result *done)
 {
     bool *needs = ARENA_ARRAY(job->options->arena, bool, job->count);
@@ -650,8 +656,11 @@ static bool make_cubins(struct job *job, const int *first, struct child_result *
     }
     if (!run_text_workers(job, lacks_text))
         return false;
-    for (int i = 0; i < job->count; i++)
+    for (int i = 0; i < job->count; i++) {
         progress_pass(job->options->progress, !needs[i]);
+        if (needs[i] && job->options->verbose)
+            show_command(job->options, &job->tasks[i]);
+    }
     run_workers(job, work_on_cubin, show_cubin, needs, done);
     return true;
 }
@@ -727,8 +736,8 @@ bool nvptx_compile(const struct target_options *given, struct kernel_module *mod
         return true;
     if (!has_ptxas(options, &tasks[0]))
         return false;
-    for (int i = 0; i < count && options->log && !options->without_ptxas && (options->dry_run || options->verbose); i++)
-        ptxas_print_command(options, &target_rows[tasks[i].variant->target], tasks[i].variant->function->name);
+    for (int i = 0; i < count && options->dry_run; i++)
+        show_command(options, &tasks[i]);
     if (options->dry_run)
         return true;
     struct job job = {.options = options, .count = count, .tasks = tasks};
