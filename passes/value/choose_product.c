@@ -9,11 +9,14 @@
  * target emits.  Right because every instruction computes the same products; which sums are rounded when is left open
  * by the language.  Products of few rows are turned first, where that brings them to wgmma (turn_product.h).
  *
+ * A product with one column or one row is none for them: its elements are multiplied and summed (line_product.h).
+ *
  * An exp2 of f32 whose results become 16-bit factors may give 0 below 2^-126 (the language says so, but for
  * --strict-fp): three instructions an element less, where softmax feeds a product. */
 #include "base/plant.h"
 #include "passes/base/pass.h"
 #include "passes/base/rewrite.h"
+#include "passes/value/line_product.h"
 #include "passes/value/turn_product.h"
 #include "targets/product_choice.h"
 #include "targets/target.h"
@@ -135,6 +138,14 @@ static void visit(struct ir_operation *op, void *data)
     struct product product = product_of(op);
     struct product_choice found = product_choice_of(c->context->target, &product);
     enum ir_instruction choice = found.instruction;
+    if (choice == IR_INSTRUCTION_FMA && c->context->target->kind == TARGET_NVPTX && line_product_is(op) &&
+        pass_fuel(c->context)) {
+        pass_remark(c->context, op->at, "this product has one %s: its elements are multiplied and summed",
+                    product.n == 1 ? "column" : "row");
+        line_product_expand(op);
+        c->changed = true;
+        return;
+    }
     if (choice == IR_INSTRUCTION_FMA) {
         report(c, op, &product, &found);
         return;
