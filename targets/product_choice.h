@@ -49,6 +49,9 @@ struct product_choice {
     struct product_shape step;
 };
 struct product_choice product_choice_of(const struct target_row *row, const struct product *product);
+/* What is computed of a product: where it has too few rows for wgmma alone, its columns are wgmma's rows, and the product is the
+ * transposed one (passes/value/turn_product.c); else itself. */
+struct product product_as_computed(const struct target_row *target, const struct product *product);
 /* Whether another tile, schedule or architecture would have used the missed instruction. */
 bool product_choice_could_be_better(const struct product_choice *choice);
 /* "k is 8, no multiple of 16, and ...": the obstacles in words. */

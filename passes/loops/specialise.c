@@ -349,10 +349,14 @@ static bool shares_both_ways(const struct outline *o)
     return only_first && only_second;
 }
 
+/* Parts that meet are neighbours, as blocks come: no other order, and nobody who meets others halfway. */
 static void order_programs(struct outline *o)
 {
     struct ir_function *function = o->function;
     int uneven = 0;
+    o->raster = 1;
+    if (function->parts > 1)
+        return;
     for (int d = 0; d < function->grid_rank && !uneven; d++)
         uneven = uneven_along(o, d);
     o->persistent = function->grid_rank > 0 && !function->ordered &&

@@ -50,7 +50,7 @@ bool pass_share_blocks(struct ir_function *function, struct pass_context *contex
 {
     struct survey survey = {0, false};
     if (!function->is_kernel || function->warps != 1 || function->grid_rank == 0 || function->together ||
-        function->ordered || function->persistent > 0 || function->cluster > 1 || function->shared_bytes)
+        function->ordered || function->persistent > 0 || ir_cluster_blocks(function) > 1 || function->shared_bytes)
         return false;
     ir_walk(function->body, note, &survey);
     if (survey.alone || survey.registers > MOST_REGISTERS || !pass_fuel(context))

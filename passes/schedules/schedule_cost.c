@@ -25,7 +25,14 @@
 
 typedef const struct kernel_expression *expression;
 
-enum { MOST_STEPS = 256, MOST_RESIDENT = 8, LANES = 128, MOST_CYCLES = 1 << 22, WARPGROUP_ROWS = 64 };
+enum {
+    MOST_STEPS = 256,
+    MOST_RESIDENT = 8,
+    LANES = 128,
+    MOST_CYCLES = 1 << 22,
+    WARPGROUP_ROWS = 64,
+    LEAST_COLUMNS = 32 /* of wgmma: fewer take no less time, in which the rows are read from shared memory */
+};
 
 /* Cycles of a multiprocessor, of what works at the same time; for how long answers are waited for; and the bytes that are
  * copied, those that no other program reads or writes (from memory) among them. */
@@ -215,8 +222,11 @@ static bool lacks_blocks(const struct walk *walk, const struct product *product)
 static double product_cycles(const struct walk *walk, const struct ir_operation *op)
 {
     struct product product = product_of(op);
+    product = product_as_computed(walk->row, &product);
     enum ir_instruction instruction = product_choice_of(walk->row, &product).instruction;
     double work = 2.0 * (double)ir_type_elements(op->results[0]->type) * (double)product.k;
+    if (instruction == IR_INSTRUCTION_WGMMA && product.n < LEAST_COLUMNS)
+        work *= (double)LEAST_COLUMNS / (double)product.n;
     if (instruction == IR_INSTRUCTION_FMA || (instruction == IR_INSTRUCTION_MMA && lacks_blocks(walk, &product)))
         return work / walk->costs->multiply_add;
     double times = product.a != IR_F32 ? 1 : product.precision == IR_PRECISION_TF32X3 ? 6 : 2;
@@ -450,11 +460,16 @@ static expression sum_of(const struct walk *walk, const struct account *account,
     return sum ? expression_make(walk->arena, KERNEL_HOST_ADD, sum, rest) : rest;
 }
 
+/* Clusters leave out what does not fill one where multiprocessors are grouped: an eighth of them is not counted. */
 static expression modelled(const struct walk *walk, const struct schedule_cost *cost)
 {
     struct arena *arena = walk->arena;
-    expression here = expression_make(arena, KERNEL_HOST_CDIV, cost->programs,
-                                      expression_leaf(arena, KERNEL_HOST_SM_COUNT, 0));
+    expression all = expression_leaf(arena, KERNEL_HOST_SM_COUNT, 0), programs = cost->programs;
+    if (walk->variant->function->parts > 1) {
+        all = expression_make(arena, KERNEL_HOST_MUL, all, number(walk, 7));
+        programs = expression_make(arena, KERNEL_HOST_MUL, programs, number(walk, 8));
+    }
+    expression here = expression_make(arena, KERNEL_HOST_CDIV, programs, all);
     expression rounds = expression_make(arena, KERNEL_HOST_CDIV, here, number(walk, cost->resident));
     expression time = expression_make(arena, KERNEL_HOST_MUL, here, cost->busy);
     time = expression_make(arena, KERNEL_HOST_ADD, time, expression_make(arena, KERNEL_HOST_MUL, rounds, cost->waits));
@@ -468,6 +483,7 @@ static void find_products(struct ir_operation *op, void *context)
     if (op->opcode != OP_DOT)
         return;
     struct product product = product_of(op);
+    product = product_as_computed(walk->row, &product);
     walk->products = true;
     if (product_choice_of(walk->row, &product).instruction == IR_INSTRUCTION_WGMMA &&
         (!walk->least_rows || product.m < walk->least_rows))
@@ -475,14 +491,15 @@ static void find_products(struct ir_operation *op, void *context)
 }
 
 /* Of each part of a split loop: it starts, its sums have to be in memory before the others are told, and the last, which is
- * waited for, loads one after the other. */
+ * waited for, loads one after the other.  Parts that do not meet count in memory, which another launch clears. */
 static double split_waits(const struct walk *walk)
 {
     const struct kernel_variant *variant = walk->variant;
     expression parts = variant->grid_rank ? variant->grid[variant->grid_rank - 1] : NULL;
     if (!walk->entry->splits || !parts || parts->op != KERNEL_HOST_CONSTANT || parts->number == 1)
         return 0;
-    return walk->costs->program_latency + (double)(1 + parts->number) * walk->costs->global_latency;
+    double clearing = variant->function->parts ? 0 : walk->costs->clearing;
+    return walk->costs->program_latency + clearing + (double)(1 + parts->number) * walk->costs->global_latency;
 }
 
 struct schedule_cost schedule_cost_of(struct arena *arena, const struct kernel_entry *entry,

@@ -15,6 +15,7 @@
 #include "passes/lint/lint.h"
 
 static const char *target_name(int target) { return target_rows[target].name; }
+static bool has_clusters(int target) { return target_rows[target].flags & TARGET_CLUSTER; }
 
 static void remember_import(const char *path, void *context)
 {
@@ -127,6 +128,7 @@ static void set_up(struct compilation *compilation, const struct options *option
                                                 .target_count = compilation->targets.count,
                                                 .targets = compilation->targets.data,
                                                 .target_name = target_name,
+                                                .has_clusters = has_clusters,
                                                 .is_target = is_target,
                                                 .nearest_target = architecture_nearest,
                                                 .strict_fp = options->strict_fp,

@@ -120,7 +120,7 @@ void between_touch(struct run *run, const struct ir_operation *op, uintptr_t add
 
 void between_synchronise(struct run *run, const struct ir_operation *op)
 {
-    int64_t order = ir_number(op, IR_ATTRIBUTE_ORDER, IR_ORDER_RELAXED);
+    int64_t order = op->opcode == OP_MEET ? IR_ORDER_ACQ_REL : ir_number(op, IR_ATTRIBUTE_ORDER, IR_ORDER_RELAXED);
     if (order == IR_ORDER_ACQUIRE || order == IR_ORDER_ACQ_REL)
         run->between->acquired = run->instance + 1;
     if (order == IR_ORDER_RELEASE || order == IR_ORDER_ACQ_REL)

@@ -41,6 +41,7 @@ struct run {
     const struct interp_argument *arguments;
     struct element_places *places;
     struct element_bringers *bringers;
+    int64_t *met;            /* of each program whose parts meet: how many came so far; NULL: none yet */
     bool stopped;            /* by a role, on its own stack */
     struct frame *innermost; /* all live activations, so that giving up releases them */
 };

@@ -177,6 +177,23 @@ static int64_t program_number(const struct run *run, enum ir_opcode opcode)
 }
 
 /* Each operation by the file that has its meaning. */
+/* Parts of a program differ in the last dimension of the grid alone. */
+static void execute_meeting(struct frame *frame, const struct ir_operation *operation)
+{
+    struct run *run = frame->run;
+    const struct ir_function *function = operation->block->function;
+    int64_t program = 0, programs = 1;
+    for (int d = 0; d + 1 < function->grid_rank; d++) {
+        program += programs * run->index[d];
+        programs *= run->options->grid[d];
+    }
+    if (!run->met)
+        run->met = ARENA_ARRAY(run->arena, int64_t, programs);
+    frame_cell(frame, operation->results[0])->bits[0] = (uint64_t)run->met[program]++;
+    if (run->between)
+        between_synchronise(run, operation);
+}
+
 static void execute_by_opcode(struct frame *frame, const struct ir_operation *operation)
 {
     struct run *run = frame->run;
@@ -222,6 +239,7 @@ static void execute_by_opcode(struct frame *frame, const struct ir_operation *op
         frame_cell(frame, operation->results[0])->bits[0] =
             (uint64_t)run->options->grid[ir_number(operation, IR_ATTRIBUTE_DIMENSION, 0)];
         return;
+    case OP_MEET: execute_meeting(frame, operation); return;
     case OP_ASSUME:
         if (!frame_cell(frame, operation->operands[0])->bits[0])
             interp_stop(run, operation, "an assumption does not hold");

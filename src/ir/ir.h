@@ -431,6 +431,7 @@ struct ir_function {
     int persistent;
     /* knobs: programs of dimension 0 side by side, blocks of a cluster; 0: chosen */
     int raster, cluster;
+    int parts; /* above 1: the last dimension of the grid has so many, which are one cluster and meet (OP_MEET) */
     /* knobs: bit n of a set: the compiler may choose n; 0: anything */
     uint64_t warps_among, stages_among, raster_among;
     int together;         /* programs of a block, a warp each; 0: one, on all warps */

@@ -770,6 +770,8 @@ static void parse_clauses(struct parser *parser, struct ir_function *function)
             function->cluster = bracketed(parser, 0, 16);
         else if (parser_accept(parser, "together"))
             function->together = bracketed(parser, 0, 32);
+        else if (parser_accept(parser, "parts"))
+            function->parts = bracketed(parser, 2, 16);
         else if (parser_accept(parser, "ordered"))
             function->ordered = bracketed(parser, 1, INT16_MAX);
         else if (parser_accept(parser, "plan")) {

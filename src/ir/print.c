@@ -661,6 +661,8 @@ static void print_function(struct buffer *out, const struct ir_function *functio
         buffer_printf(out, " cluster(%d)", function->cluster);
     if (function->together)
         buffer_printf(out, " together(%d)", function->together);
+    if (function->parts)
+        buffer_printf(out, " parts(%d)", function->parts);
     if (function->ordered)
         buffer_printf(out, " ordered(%d)", function->ordered);
     if (function->plan) {

@@ -78,6 +78,12 @@ static inline int ir_block_warps(const struct ir_function *function)
 {
     return function->together ? function->together : function->warps;
 }
+/* Blocks that run at the same time and reach each other's memory. */
+static inline int ir_cluster_blocks(const struct ir_function *function)
+{
+    int blocks = function->parts > function->cluster ? function->parts : function->cluster;
+    return blocks > 1 ? blocks : 1;
+}
 /* The blocks of an ordered grid take numbers themselves, one after the other (passes/value/walk_ordered.c). */
 static inline bool ir_walks_in_order(const struct ir_function *function)
 {

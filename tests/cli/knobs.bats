@@ -91,7 +91,12 @@ says() { grep -q -- "$1" log || { cat mm.tile log; return 1; }; }
     scale 'split_k: {1, 2} = 2' && [ "$(parts -arch=cpu)" = 1 ]
     scale 'split_k: {1, 8}' ' on(sm_90, split_k = 8)'
     [ -z "$(parts -arch=cpu)" ]
-    [ "$(parts -arch=sm_90 --spec 'f sm_90 aligned')" = 7 ]
+    parts -arch=sm_90 --spec 'f sm_90 aligned' >parts # where blocks form clusters, they meet
+    grep -q ' parts(8)' out.tir && grep -q ' = meet : u32' out.tir
+    [ "$(sed -n 's/.*constant value(\([0-9]*\)) : u32$/\1/p' out.tir | head -1)" = 7 ]
+    ! grep -q atomic out.tir
+    scale 'split_k: {8} = 8, persistent: {true}' && [ "$(parts -arch=sm_90 --spec 'f sm_90 aligned')" = 7 ]
+    scale 'split_k: {16} = 16' && [ "$(parts -arch=sm_90 --spec 'f sm_90 aligned')" = 15 ]
     expect 0 tilecc -arch=cpu,sm_90 --dryrun -o f.o f.tile # the entry has the memory, and the processor needs none of it
 }
 

@@ -13,6 +13,11 @@
  *         rest(sum)
  *     }
  *
+ * On targets whose blocks form clusters, the parts of a program are one where they are few enough, and meet there instead
+ * of counting; nothing has to be zero before the launch then:
+ *
+ *     if (meet() == n - 1) { … }
+ *
  * Who comes last adds all parts in their order, its own among them, so that a result does not hang on when instances
  * run.  What stands in front of the loop is computed in each part and must change nothing.
  *
@@ -24,7 +29,7 @@
 
 #include <string.h>
 
-enum { WORD_BITS = 32 };
+enum { WORD_BITS = 32, MOST_CLUSTER = 8 /* blocks that every GPU with clusters can run together */, MOST_UNROLLED = 8 };
 
 int split_parts(const struct variant_plan *plan)
 {
@@ -33,6 +38,26 @@ int split_parts(const struct variant_plan *plan)
         if (strcmp(tuning->data[i].name, "split_k") == 0 && plan->schedule.tuned[i].kind == VALUE_INTEGER)
             return plan->schedule.tuned[i].integer > 1 ? (int)plan->schedule.tuned[i].integer : 1;
     return 1;
+}
+
+static int64_t knob_of(const struct variant_plan *plan, const char *name)
+{
+    const struct tuning *tuning = &plan->entry->kernel->tuning;
+    for (int i = 0; i < tuning->count; i++) {
+        const struct value *value = &plan->schedule.tuned[i];
+        if (strcmp(tuning->data[i].name, name) == 0)
+            return value->kind == VALUE_INTEGER ? (int64_t)value->integer : value->kind == VALUE_BOOL && value->truth;
+    }
+    return 0;
+}
+
+/* Blocks that walk over programs would meet in the middle of their walk, with a producer ahead of them. */
+static bool parts_meet(const struct variant_plan *plan)
+{
+    const struct front_options *options = plan->entry->kernel->front->options;
+    int parts = split_parts(plan);
+    return parts > 1 && parts <= MOST_CLUSTER && options->has_clusters && options->has_clusters(plan->target) &&
+           !knob_of(plan, "persistent") && knob_of(plan, "cluster") < 2;
 }
 
 /* ---- what the entry says, and how much memory a variant needs ---- */
@@ -78,7 +103,8 @@ void split_measure(struct elaborator *e, struct variant_plan *plan, const struct
 {
     const struct kernel_expression *programs = count_programs(e, plan);
     plan->split_extents = extent;
-    extent[0] = extent[3] = programs; /* the rows and columns of `parts` are known when the body is */
+    extent[0] = programs; /* the rows and columns of `parts` are known when the body is */
+    extent[3] = parts_meet(plan) ? host_number(e, 0) : programs;
     extent[1] = extent[2] = host_number(e, 0);
 }
 
@@ -397,11 +423,13 @@ static void find_program(struct split *s)
     }
 }
 
-/* Whether this part is the last one.  What it releases are the parts stored in front of it, by all threads. */
+/* How many parts came before this one.  What it releases are the parts stored in front of it, by all threads. */
 static struct ir_value *arrive(struct split *s)
 {
     struct ir_builder *b = &s->e->builder;
     const struct ir_type *type = ir_type_scalar(s->e->context, IR_U32);
+    if (s->e->function->parts)
+        return ir_build_value(b, OP_MEET, type, 0, NULL);
     struct ir_value *operands[] = {s->arrived, s->program, ir_constant_int(b, type, 1)};
     struct ir_operation *atomic = ir_build(b, OP_ATOMIC, 3, operands, 1, &type);
     int64_t place[1] = {IR_POINT};
@@ -410,8 +438,7 @@ static struct ir_value *arrive(struct split *s)
     ir_set_number(atomic, IR_ATTRIBUTE_ACTION, IR_ACTION_ADD);
     ir_set_number(atomic, IR_ATTRIBUTE_ORDER, IR_ORDER_ACQ_REL);
     ir_set_number(atomic, IR_ATTRIBUTE_SCOPE, IR_SCOPE_GPU);
-    return ir_compare(b, IR_PREDICATE_EQ, atomic->results[0],
-                      ir_constant_int(b, type, PLANTED(split_first_goes_on) ? 0 : s->count - 1));
+    return atomic->results[0];
 }
 
 /* Adds the parts, in their order, at the builder's point; the loop that does it. */
@@ -429,6 +456,8 @@ static struct ir_operation *add_parts(struct split *s)
         operands[3 + i] = ir_constant_int(b, types[i], 0);
     }
     struct ir_operation *sum = ir_build(b, OP_FOR, 3 + count, operands, count, types);
+    if (s->count <= MOST_UNROLLED) /* all loads on their way at once */
+        ir_set_number(sum, IR_ATTRIBUTE_UNROLL, 1);
     struct ir_block *body = sum->regions[0];
     struct ir_value *part = ir_block_argument(body, ir_type_scalar(s->e->context, IR_INDEX), "part");
     for (int i = 0; i < count; i++)
@@ -473,7 +502,9 @@ static void rewrite(struct split *s)
     find_program(s);
     divide_range(s);
     b->before = rest;
-    struct ir_value *is_last = arrive(s);
+    struct ir_value *before = arrive(s),
+                    *last = ir_constant_int(b, before->type, PLANTED(split_first_goes_on) ? 0 : s->count - 1);
+    struct ir_value *is_last = ir_compare(b, IR_PREDICATE_EQ, before, last);
     struct ir_operation *branch = ir_build(b, OP_IF, 1, &is_last, 0, NULL);
     *b = (struct ir_builder){saved.module, branch->regions[0], NULL, s->loop->at};
     struct ir_operation *sum = add_parts(s);
@@ -503,6 +534,7 @@ bool split_body(struct elaborator *e, struct variant_plan *plan)
     s.arrived = body->arguments.data[plan->split_argument + 1];
     if (!can_split(&s))
         return false;
+    e->function->parts = parts_meet(plan) ? s.count : 0;
     rewrite(&s);
     return true;
 }

@@ -751,6 +751,10 @@ const char *ir_verify_rules(const struct ir_operation *op)
     case OP_POINTER_CAS: return pointer_problem(op);
     case OP_GRID_INDEX:
     case OP_GRID_SIZE: return grid_problem(op);
+    case OP_MEET:
+        if (!op->block->function->is_kernel || op->block->function->parts < 2 || op->block->function->grid_rank < 1)
+            return "only instances of a kernel with parts(n) and a grid meet";
+        return is_scalar_of(op->results[0], IR_U32) ? NULL : "the result is a scalar of u32";
     case OP_ASSUME: return is_scalar_of(op->operands[0], IR_BOOL) ? NULL : "the operand is a bool scalar";
     case OP_FOR: return for_problem(op);
     case OP_WHILE: return while_problem(op);

@@ -534,7 +534,7 @@ static bool take_reply(const struct target_options *options, struct kernel_modul
         .symbol = first->function->name,
         .threads = 32 * ir_block_warps(variant->function),
         .registers = kernels[0].registers,
-        .cluster = variant->function->cluster > 1 ? variant->function->cluster : 1,
+        .cluster = ir_cluster_blocks(variant->function),
         .shared_bytes = shared_bytes,
         .local_bytes = kernels[0].local_bytes,
         .persistent = count_blocks(row, variant->function, kernels[0].registers, shared_bytes)};

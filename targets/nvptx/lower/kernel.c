@@ -20,7 +20,24 @@ static void lower_constant(struct lowering *l, struct ir_operation *operation)
         out[i] = constant;
 }
 
-/* The linear number of this instance counts the first grid name fastest. */
+/* The linear number of this instance counts the first grid name fastest, but for parts that meet: blocks of a cluster are
+ * neighbours. */
+static LLVMValueRef grid_index(struct lowering *l, int dimension)
+{
+    LLVMBuilderRef b = l->builder;
+    LLVMValueRef value = l->program;
+    int rank = l->function->grid_rank;
+    if (l->function->parts > 1) {
+        LLVMValueRef parts = value_i64(l, l->function->parts);
+        if (dimension == --rank)
+            return LLVMBuildURem(b, value, parts, "");
+        value = LLVMBuildUDiv(b, value, parts, "");
+    }
+    for (int d = 0; d < dimension; d++)
+        value = LLVMBuildUDiv(b, value, l->grid_size[d], "");
+    return dimension + 1 < rank ? LLVMBuildURem(b, value, l->grid_size[dimension], "") : value;
+}
+
 static void lower_grid(struct lowering *l, struct ir_operation *operation)
 {
     LLVMBuilderRef b = l->builder;
@@ -30,16 +47,22 @@ static void lower_grid(struct lowering *l, struct ir_operation *operation)
     if (operation->opcode == OP_GRID_SIZE) {
         value = l->grid_size[dimension];
     } else {
-        value = l->program;
-        for (int d = 0; d < dimension; d++)
-            value = LLVMBuildUDiv(b, value, l->grid_size[d], "");
-        if (dimension + 1 < l->function->grid_rank)
-            value = LLVMBuildURem(b, value, l->grid_size[dimension], "");
+        value = grid_index(l, dimension);
     }
     int64_t limit = l->function->grid_limit[dimension];
     if (l->wgmma && limit > 0 && limit <= INT32_MAX) /* one register beside accumulators */
         value = LLVMBuildZExt(b, LLVMBuildTrunc(b, value, l->i32, ""), l->i64, "");
     value_define(l, result)[0] = LLVMBuildIntCast2(b, value, lower_value_type(l, result->type->element), false, "");
+}
+
+/* Blocks of the cluster: each thread says that it is there, and what it wrote is seen by all that waited.  Threads that
+ * have ended, such as a producer's, are not waited for.  Ranks are the numbers. */
+static void lower_meet(struct lowering *l, struct ir_operation *operation)
+{
+    if (!(l->row->flags & TARGET_CLUSTER))
+        die("%s has no clusters", l->row->name);
+    ptx_emit(l, PTX_CLUSTER_MEET, l->nothing, NULL, 0, NULL);
+    value_define(l, operation->results[0])[0] = l->cluster_rank;
 }
 
 static void lower_assume(struct lowering *l, struct ir_operation *operation)
@@ -152,6 +175,7 @@ static void lower_operation(struct lowering *l, struct ir_operation *operation)
     case OP_POINTER_ADD:
     case OP_POINTER_LOAD:
     case OP_POINTER_STORE: lower_pointer(l, operation); return;
+    case OP_MEET: lower_meet(l, operation); return;
     case OP_GRID_INDEX:
     case OP_GRID_SIZE: lower_grid(l, operation); return;
     case OP_ASSUME: lower_assume(l, operation); return;
@@ -336,7 +360,7 @@ static void prologue(struct lowering *l)
     }
     for (int d = 0; d < l->function->grid_rank; d++)
         l->grid_size[d] = view_slot(l, slot++);
-    if (l->function->cluster > 1)
+    if (ir_cluster_blocks(l->function) > 1)
         l->cluster_rank = read_register(l, "llvm.nvvm.read.ptx.sreg.cluster.ctarank");
     LLVMValueRef block = read_register(l, "llvm.nvvm.read.ptx.sreg.ctaid.x");
     LLVMValueRef first = LLVMBuildZExt(e, block, l->i64, ""), base = view_slot(l, slot);

@@ -15,6 +15,7 @@
 #include "generate_row.h"
 #include "ir/query.h"
 #include "ir/facts/shared_form.h"
+#include "ir/query.h"
 #include "judge.h"
 #include "passes/run.h"
 #include "targets/nvptx/assemble/assemble.h"
@@ -327,7 +328,7 @@ static bool fill_gpu_code(struct chunk *c, struct code *code, const struct cubin
                                             .symbol = f->name,
                                             .threads = 32 * ir_block_warps(f),
                                             .registers = kernel->registers,
-                                            .cluster = f->cluster > 1 ? f->cluster : 1,
+                                            .cluster = ir_cluster_blocks(f),
                                             .shared_bytes = code->shared_bytes,
                                             .local_bytes = kernel->local_bytes,
                                             .persistent = f->together         ? -f->together

@@ -73,9 +73,9 @@ static uint64_t mix_fact(uint64_t hash, const struct ir_argument_fact *fact)
 
 static uint64_t mix_function(uint64_t hash, const struct ir_function *f)
 {
-    const int64_t knobs[] = {f->level,      f->grid_rank, f->warps,   f->stages,       f->max_registers,
-                             f->persistent, f->raster,    f->cluster, f->shared_bytes, f->strict_fp,
-                             f->is_kernel,  f->no_inline, f->ordered, f->together};
+    const int64_t knobs[] = {f->level,      f->grid_rank, f->warps,     f->stages,  f->max_registers,
+                             f->persistent, f->raster,    f->cluster,   f->parts,   f->shared_bytes,
+                             f->strict_fp,  f->is_kernel, f->no_inline, f->ordered, f->together};
     hash = mix_list(mix_name(hash, f->name), (int)(sizeof knobs / sizeof *knobs), knobs);
     hash = mix_list(mix_list(hash, IR_MAX_RANK, f->grid_limit), IR_MAX_RANK, f->grid_step);
     for (int i = 0; i < IR_MAX_RANK; i++)

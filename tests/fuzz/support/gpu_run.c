@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "ir/facts/shared_form.h"
+#include "ir/query.h"
 #include "judge.h"
 #include "passes/run.h"
 #include "ptx.h"
@@ -121,7 +122,7 @@ bool fuzz_gpu_run(struct fuzz_program *program, const struct fuzz_gpu_code *code
                                 .seed = program->seed,
                                 .most_steps = most_steps,
                                 .ran = code->ran,
-                                .cluster = program->function->cluster};
+                                .cluster = ir_cluster_blocks(program->function)};
     launch.slot_count = fuzz_fill_slots(program, got, slots, &programs);
     launch.blocks = (int)(program->function->persistent && programs > most ? most : programs);
     if (program->function->together)

@@ -373,6 +373,8 @@ static void open_blocks(struct machine *m)
     m->free_reader = -1;
     ptx_global_open(m);
     m->cluster_arrived = m->cluster_meetings = 0;
+    memset(m->cluster_collects, 0, sizeof *m->clocks * 2 * (size_t)m->agents);
+    memset(m->cluster_done, 0, sizeof *m->clocks * 2 * (size_t)m->agents);
     memset(m->clocks, 0, sizeof *m->clocks * 2 * (size_t)m->agents * (size_t)m->all_threads);
     for (int b = 0; b < m->cluster; b++) {
         struct block *block = &m->blocks[b];
@@ -419,6 +421,8 @@ static void make_blocks(struct machine *m)
     }
     m->clocks = ARENA_ARRAY(m->arena, uint32_t, clock *(size_t)m->all_threads);
     m->scratch = ARENA_ARRAY(m->arena, uint32_t, clock);
+    m->cluster_collects = ARENA_ARRAY(m->arena, uint32_t, clock);
+    m->cluster_done = ARENA_ARRAY(m->arena, uint32_t, clock);
     m->warps = ARENA_ARRAY(m->arena, struct warp, m->all_threads / 32 + 1);
     m->a = ARENA_ARRAY(m->arena, double, 64 * 32);
     m->b = ARENA_ARRAY(m->arena, double, 256 * 32);

@@ -129,7 +129,8 @@ struct machine {
     struct thread *all;
     struct block *blocks;
     struct warp *warps;
-    uint32_t *clocks, *scratch; /* of each thread: knows, seen */
+    uint32_t *clocks, *scratch;                /* of each thread: knows, seen */
+    uint32_t *cluster_collects, *cluster_done; /* clocks: of who arrived, of the last meeting */
     VECTOR(struct reader) readers;
     int free_reader;
     VECTOR(uint32_t *) tables; /* of readers */

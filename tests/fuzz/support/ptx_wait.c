@@ -198,14 +198,17 @@ bool ptx_block_barrier(struct machine *m, struct thread *threads, const struct p
 
 /* ---- clusters ---- */
 
-/* It hands on no data: only mbarriers that were shown before. */
+/* Relaxed it hands on no data: only mbarriers that were shown before. */
 bool ptx_cluster_barrier(struct machine *m, struct thread *threads, const struct ptx_instruction *in)
 {
-    if (strcmp(in->name, "barrier.cluster.arrive.relaxed") == 0) {
+    bool releases = strcmp(in->name, "barrier.cluster.arrive.release") == 0;
+    if (releases || strcmp(in->name, "barrier.cluster.arrive.relaxed") == 0) {
+        for (int lane = 0; lane < 32 && releases; lane++)
+            ptx_release(m, &threads[lane], m->cluster_collects);
         m->cluster_arrived += 32;
         return true;
     }
-    if (strcmp(in->name, "barrier.cluster.wait") != 0)
+    if (strcmp(in->name, "barrier.cluster.wait") != 0 && strcmp(in->name, "barrier.cluster.wait.acquire") != 0)
         return ptx_stop(m, threads, "a barrier of clusters that is not known");
     for (int lane = 0; lane < 32; lane++)
         threads[lane].state = AT_CLUSTER;
@@ -221,6 +224,7 @@ static void settle_cluster(struct machine *m)
         return;
     m->cluster_arrived = 0;
     m->cluster_meetings++;
+    ptx_join(m, m->cluster_done, m->cluster_collects);
 }
 
 bool ptx_map_address(struct machine *m, struct thread *t, const struct ptx_instruction *in)
@@ -242,6 +246,7 @@ bool ptx_wake(struct machine *m, struct thread *t)
         if (m->cluster_meetings == t->meetings)
             return false;
         t->meetings = m->cluster_meetings;
+        ptx_join(m, ptx_knows(m, t), m->cluster_done);
     } else {
         if (t->state != AT_PHASE || (t->waits->phase & 1) == t->parity)
             return false;
