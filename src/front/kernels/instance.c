@@ -72,6 +72,20 @@ static void add_layouts(const struct entry_plan *plan, struct facts_list *list, 
     }
 }
 
+/* Views whose rows begin anywhere are read in whichever order has neighbours side by side.  The general instance supposes that
+ * to be the order of the last dimensions; here is, for each strided view, that it is turned and the others are not. */
+static void add_turned(const struct entry_plan *plan, struct facts_list *list)
+{
+    for (int i = 0; i < plan->entry->parameters.count; i++) {
+        const struct kernel_parameter *p = &plan->entry->parameters.data[i];
+        if (layout_choices(p) < 2)
+            continue;
+        struct facts facts = make_facts(plan, -1, false);
+        facts.unit[i] = p->rank - 2;
+        add_layouts(plan, list, facts, 0, true);
+    }
+}
+
 static bool has_memory(const struct entry_plan *plan)
 {
     for (int i = 0; i < plan->entry->parameters.count; i++)
@@ -119,6 +133,8 @@ static void list_facts(struct elaborator *e, const struct entry_plan *plan, bool
     }
     if (!cpu && has_memory(plan))
         add_layouts(plan, list, make_facts(plan, -1, true), 0, false);
+    if (!cpu)
+        add_turned(plan, list);
     if (cpu && has_strided(plan))
         add_layouts(plan, list, make_facts(plan, -1, false), 0, true);
     vector_push(arena, list, make_facts(plan, -1, false));
