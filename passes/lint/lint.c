@@ -16,6 +16,7 @@ void lint_variant(const struct kernel_entry *entry, const struct kernel_variant 
     lint_padding(&lint, variant->function);
     lint_stores(&lint, variant->function);
     lint_within(&lint, variant->function);
+    lint_random(&lint, variant->function);
     lint_tuned(&lint, variant->function);
     lint_digits(&lint, variant->function);
     arena_destroy(lint.arena);

@@ -27,6 +27,8 @@ void lint_stores(const struct lint *lint, const struct ir_function *function);
 void lint_within(const struct lint *lint, const struct ir_function *function);
 /* Places whose width is a value of `tune`, and which see a part of a view alone. */
 void lint_tuned(const struct lint *lint, const struct ir_function *function);
+/* Random numbers that do not differ where the elements that they make do. */
+void lint_random(const struct lint *lint, const struct ir_function *function);
 /* Numbers that were rounded to f32 on their way to f64. */
 void lint_digits(const struct lint *lint, const struct ir_function *function);
 #endif

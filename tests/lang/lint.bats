@@ -469,6 +469,22 @@ END
 }
 @test "extents of tune that decide how much of a view is looked at: tuned-data" { judge tuned 30; }
 
+RN='(x: in f32[N], y: out f32[N], p: f32, seed: u64) grid(m: cdiv(N, 64))'
+random() { cat <<END
+same-random~$RN~ y[m*64 +: 64] = where(rand(seed, iota(64)) > p, x[m*64 +: 64], 0.0);
+same-random~$RN~ let i = iota(64); let r = rand(seed, i); y[m*64 + i] = where(r < p, 0.0, x[m*64 + i]);
+same-random~$RN~ y[m*64 +: 64] = x[m*64 +: 64] + p * randn(seed, iota(64) + 7);
+same-random~$RN~ y[m*64 +: 64] = f32(randint(seed + 1, iota(64)));
+right~$RN~ y[m*64 +: 64] = where(rand(seed, m*64 + iota(64)) > p, x[m*64 +: 64], 0.0);
+right~$RN~ y[m*64 +: 64] = where(rand(seed + u64(m), iota(64)) > p, x[m*64 +: 64], 0.0);
+right~$RN~ y[m*64 +: 64] = x[m*64 +: 64] * sum(rand(seed, iota(64)));
+right~(x: in f32[M, N], y: out f32[M, N], seed: u64) grid(m: M)~ for j in 0..N step 64 y[m, j +: 64] = x[m, j +: 64] * rand(seed, j + iota(64));
+right~(x: in f32[M, 64], y: out f32[M, 64], seed: u64) grid(m: M)~ y[m, :] = where(rand(seed, iota(64)) > 0.5, x[m, :], -x[m, :]);
+right~(y: out f32[64], seed: u64) grid(m: 1)~ y[m*64 +: 64] = rand(seed, m*64 + iota(64));
+END
+}
+@test "random numbers that are the same in each instance: same-random" { judge random 10; }
+
 # What an assert writes where it failed is nothing of the user's.
 @test "no false warning of what asserts and prints write" {
     cd "$BATS_TEST_TMPDIR"
@@ -511,7 +527,7 @@ END
 
 @test "no false warning: examples, and the programs that were written from the manual" {
     "$TILECC" -fsyntax-only "$SRCDIR"/examples/*.tile "$SRCDIR"/tests/lang/run/*.tile >"$BATS_TEST_TMPDIR/log" 2>&1
-    ! grep -E '\[-W(padding|overlap|uncovered|idle-instances|lost-digits|tuned-data)\]' "$BATS_TEST_TMPDIR/log"
+    ! grep -E '\[-W(padding|overlap|uncovered|idle-instances|lost-digits|tuned-data|same-random)\]' "$BATS_TEST_TMPDIR/log"
 }
 
 @test "200 programs with one token wrong: the right line, no internal error, and certain fix-its mend them" {
