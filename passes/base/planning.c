@@ -211,25 +211,48 @@ const char *planning_why_no_producer(const struct ir_function *function)
     return function->plan && function->plan->warps[1] == 0 ? function->plan->why : NULL;
 }
 
-static void find_apart(struct ir_operation *op, void *data)
+struct asked_stores {
+    int apart, programs;
+};
+
+static void find_asked(struct ir_operation *op, void *data)
 {
-    int *asked = data;
+    struct asked_stores *asked = data;
     const struct ir_plan *plan = op->opcode == OP_FOR ? ir_plan_asked(op) : NULL;
-    *asked = plan && plan->apart != IR_PLAN_OPEN ? plan->apart : *asked;
+    asked->apart = plan && plan->apart != IR_PLAN_OPEN ? plan->apart : asked->apart;
+    asked->programs = plan && plan->programs != IR_PLAN_OPEN ? plan->programs : asked->programs;
 }
 
 int planning_asked_apart(const struct ir_function *function)
 {
-    int asked = IR_PLAN_OPEN;
-    ir_walk(function->body, find_apart, &asked);
-    return asked;
+    struct asked_stores asked = {IR_PLAN_OPEN, IR_PLAN_OPEN};
+    ir_walk(function->body, find_asked, &asked);
+    return asked.apart;
+}
+
+int planning_asked_programs(const struct ir_function *function)
+{
+    struct asked_stores asked = {IR_PLAN_OPEN, IR_PLAN_OPEN};
+    ir_walk(function->body, find_asked, &asked);
+    return asked.programs;
+}
+
+static struct ir_plan *plan_of_kernel(struct ir_function *function)
+{
+    if (!function->plan)
+        function->plan = ir_plan_make(function->module->arena);
+    return function->plan;
+}
+
+void planning_tell_programs(struct ir_function *function, int programs, const char *why)
+{
+    plan_of_kernel(function)->programs = programs;
+    ir_plan_explain(function->module->arena, &function->plan->why_one, why);
 }
 
 void planning_tell_apart(struct ir_function *function, const char *why_together)
 {
-    if (!function->plan)
-        function->plan = ir_plan_make(function->module->arena);
-    function->plan->apart = !why_together;
+    plan_of_kernel(function)->apart = !why_together;
     ir_plan_explain(function->module->arena, &function->plan->why_together, why_together);
 }
 

@@ -54,6 +54,9 @@ const char *planning_why_no_producer(const struct ir_function *function);
  * that they do (NULL), or why not. */
 int planning_asked_apart(const struct ir_function *function);
 void planning_tell_apart(struct ir_function *function, const char *why_together);
+/* The same of how many groups of warps take whole programs in turn. */
+int planning_asked_programs(const struct ir_function *function);
+void planning_tell_programs(struct ir_function *function, int programs, const char *why);
 
 /* Says for an input that it comes on this way, or why it does not come on a better one, where that is said for the first
  * time. */

@@ -182,10 +182,19 @@ static void give_back(struct ir_builder *builder, const struct waited_product *w
     }
 }
 
-/* The sums that are on their way behind the loop: their wait there. */
-static void wait_behind(struct loop_products *l, const bool *on_its_way, int count)
+/* What stands behind the loop and tells others that its products have started: it need not wait for their ends. */
+static struct ir_operation *last_told(struct ir_operation *loop)
 {
-    struct ir_builder builder = rewrite_before(l->loop->next);
+    struct ir_operation *last = loop;
+    while (last->next->opcode == OP_MBARRIER_ARRIVE)
+        last = last->next;
+    return last;
+}
+
+/* The sums that are on their way behind the loop: their wait there. */
+static void wait_behind(struct loop_products *l, const bool *on_its_way, int count, struct ir_operation *told)
+{
+    struct ir_builder builder = rewrite_before(told->next);
     struct ir_value **sums = ARENA_ARRAY(l->arena, struct ir_value *, count);
     const struct ir_type **types = ARENA_ARRAY(l->arena, const struct ir_type *, count);
     int waits = 0;
@@ -251,10 +260,11 @@ static void rewrite(struct loop_products *l)
     give_back(&builder, last, &held, numbers);
     for (int i = 0; i < held.count; i++)
         numbers[i] = l->loop->results[old + i];
-    builder = rewrite_before(l->loop->next);
+    struct ir_operation *told = last_told(l->loop);
+    builder = rewrite_before(told->next);
     builder.at = last->wait->at;
     give_back(&builder, last, &held, numbers);
-    wait_behind(l, on_its_way, old);
+    wait_behind(l, on_its_way, old, told);
     for (int i = 0; i < last->arrives.count; i++)
         ir_remove(last->arrives.data[i]);
     ir_remove(last->wait);

@@ -46,9 +46,12 @@ static const char *roles_differ(struct arena *arena, const struct ir_plan *asked
         if (!problem)
             problem = number_differs(arena, who[role], "registers", asked->registers[role], registers, NULL);
     }
+    if (!problem)
+        problem = number_differs(arena, "stores", "apart", asked->apart, kernel ? kernel->apart : IR_PLAN_OPEN,
+                                 kernel ? kernel->why_together : NULL);
     return problem ? problem
-                   : number_differs(arena, "stores", "apart", asked->apart, kernel ? kernel->apart : IR_PLAN_OPEN,
-                                    kernel ? kernel->why_together : NULL);
+                   : number_differs(arena, "groups of warps", "programs", asked->programs,
+                                    kernel ? kernel->programs : IR_PLAN_OPEN, kernel ? kernel->why_one : NULL);
 }
 
 /* The first thing that is asked for and not done, and why; NULL: all is. */

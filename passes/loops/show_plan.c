@@ -44,6 +44,10 @@ static void show_roles(struct buffer *out, const struct ir_plan *plan, const str
         buffer_puts(out, "; groups of four warps store their own rows by themselves");
     else if (kernel && kernel->apart == 0)
         buffer_printf(out, "; all store tiles together (%s)", kernel->why_together);
+    if (kernel && kernel->programs > 1)
+        buffer_printf(out, "; %d groups of warps take programs in turn", kernel->programs);
+    else if (kernel && kernel->programs == 1)
+        buffer_printf(out, "; one group of warps takes all programs (%s)", kernel->why_one);
     if (plan->turns == 1)
         buffer_puts(out, "; groups of four warps take turns at products");
     if (plan->together > 1)

@@ -196,10 +196,13 @@ static int slots_to_gain(struct outline *o, int64_t room)
     return least;
 }
 
+/* Warps of all consumers. */
+static int consumer_warps(const struct outline *o) { return o->function->warps * o->consumers; }
+
 /* Blocks that a multiprocessor has registers for. */
 static int blocks_of(const struct outline *o)
 {
-    int all = o->function->warps + BUDGET_PRODUCER_WARPS, most = o->function->max_registers;
+    int all = consumer_warps(o) + BUDGET_PRODUCER_WARPS, most = o->function->max_registers;
     int blocks = most ? target_registers(o->context->target) / (32 * all * most) : 1;
     return blocks > 1 ? blocks : 1;
 }
@@ -279,7 +282,7 @@ static bool choose_slots(struct outline *o)
 {
     struct scratching scratch = {.o = o};
     ir_walk(o->function->body, measure_scratch, &scratch);
-    int64_t room = -budget_shared_beside(scratch.most);
+    int64_t room = -budget_shared_beside(scratch.most) - (o->consumers - 1) * scratch.most;
     for (struct ir_operation *op = o->function->body->first; op; op = op->next) /* those that no copy fills */
         if (op->opcode == OP_BUFFER) {
             bool filled = false;
@@ -304,6 +307,32 @@ static bool choose_slots(struct outline *o)
     for (int r = 0; r < o->rings.count; r++)
         o->rings.data[r].slots = o->rings.data[r].in_loop ? o->rings.data[r].plan.slots : 1;
     return true;
+}
+
+/* Whether each ring hides the latency of its copies. */
+static bool has_slots(const struct outline *o)
+{
+    bool enough = true;
+    for (int r = 0; r < o->rings.count; r++) {
+        const struct ring_plan *plan = &o->rings.data[r].plan;
+        enough &= !o->rings.data[r].in_loop || plan->slots >= plan->wanted || plan->slots >= plan->most;
+    }
+    return enough;
+}
+
+/* Slots, and one consumer where two would leave too few. */
+static bool choose_room(struct outline *o)
+{
+    const char *why = o->consumers == 1                   ? NULL
+                      : leaves_idle(o)                    ? "two blocks share a multiprocessor"
+                      : !choose_slots(o) || !has_slots(o) ? "results of two leave too little shared memory"
+                                                          : NULL;
+    if (o->consumers > 1 && !why)
+        return true;
+    if (why)
+        outline_one_consumer(o, why);
+    o->problem = NULL;
+    return choose_slots(o);
 }
 
 /* ---- the order of programs ---- */
@@ -406,6 +435,8 @@ static void build_rings(struct outline *o, struct ir_builder *builder, int consu
         ring->full = build_mbarrier(o, builder, ring->slots, 1);
         ring->empty = build_mbarrier(o, builder, ring->slots, consumer_warps * (ring->shared ? o->cluster : 1));
     }
+    if (o->consumers > 1)
+        o->turn = build_mbarrier(o, builder, o->consumers, consumer_warps);
     ir_build(builder, OP_MBARRIER_READY, 0, NULL, 0, NULL);
     if (o->cluster > 1)
         ir_build(builder, OP_CLUSTER_BARRIER, 0, NULL, 0, NULL);
@@ -424,16 +455,16 @@ static bool is_crowded(const struct outline *o)
 {
     int sums = 0;
     ir_walk(o->function->body, find_sums, &sums);
-    return sums > budget_of_roles(o->function->warps)->fragments;
+    return sums > budget_of_roles(consumer_warps(o))->fragments;
 }
 
 /* Registers of a thread of the consumers and of the producer; 0: as many as it starts with.  Where threads start with
  * less than they could, because several blocks share a multiprocessor, consumers get what the producer's give back. */
 static void registers_of(const struct outline *o, int64_t *registers)
 {
-    const struct role_budget *budget = is_crowded(o) ? budget_of_crowded_roles(o->function->warps)
-                                                     : budget_of_roles(o->function->warps);
-    int warps = o->function->warps, all = warps + BUDGET_PRODUCER_WARPS, most = o->function->max_registers;
+    const struct role_budget *budget = is_crowded(o) ? budget_of_crowded_roles(consumer_warps(o))
+                                                     : budget_of_roles(consumer_warps(o));
+    int warps = consumer_warps(o), all = warps + BUDGET_PRODUCER_WARPS, most = o->function->max_registers;
     int start = target_thread_registers(o->context->target, all);
     bool shared_out = warps >= 4 && warps <= 12 && warps % 4 == 0;
     int64_t each = most ? most / TARGET_REGISTER_STEP * TARGET_REGISTER_STEP : TARGET_THREAD_REGISTERS;
@@ -462,24 +493,29 @@ static void build_roles(struct outline *o)
     struct ir_function *function = o->function;
     struct ir_operation *last = ir_terminator(function->body);
     struct ir_builder builder = rewrite_before(last);
-    int64_t warps[2] = {function->warps, BUDGET_PRODUCER_WARPS}, registers[2];
+    int consumers = o->consumers;
+    int64_t *warps = ARENA_ARRAY(o->context->arena, int64_t, consumers + 1);
+    int64_t *registers = ARENA_ARRAY(o->context->arena, int64_t, consumers + 1), each[2];
     o->last = last->previous;
-    registers_of(o, registers);
-    for (int role = 0; role < 2; role++)
-        function->plan->registers[role] = (int)registers[role];
+    registers_of(o, each);
+    for (int role = 0; role <= consumers; role++) {
+        warps[role] = role < consumers ? function->warps : BUDGET_PRODUCER_WARPS;
+        registers[role] = each[role == consumers];
+        function->plan->registers[role == consumers] = (int)registers[role];
+    }
     build_rings(o, &builder, function->warps);
     builder.at = function->at;
-    struct ir_operation *roles = ir_build_regions(&builder, OP_ROLES, 2);
-    ir_set_list(roles, IR_ATTRIBUTE_ROLE_WARPS, 2, warps);
-    ir_set_list(roles, IR_ATTRIBUTE_ROLE_REGISTERS, 2, registers);
-    for (int role = 0; role < 2; role++) {
+    struct ir_operation *roles = ir_build_regions(&builder, OP_ROLES, consumers + 1);
+    ir_set_list(roles, IR_ATTRIBUTE_ROLE_WARPS, consumers + 1, warps);
+    ir_set_list(roles, IR_ATTRIBUTE_ROLE_REGISTERS, consumers + 1, registers);
+    for (int role = 0; role <= consumers; role++) {
         struct ir_builder inner = {.module = function->module, .block = roles->regions[role], .at = function->at};
-        outline_emit(o, role == 1, &inner);
+        outline_emit(o, role < consumers ? role : -1, &inner);
     }
     if (o->cluster > 1)
         ir_build(&builder, OP_CLUSTER_BARRIER, 0, NULL, 0, NULL);
     remove_source(o);
-    function->warps += BUDGET_PRODUCER_WARPS;
+    function->warps = consumer_warps(o) + BUDGET_PRODUCER_WARPS;
     int most = blocks_of(o),
         blocks = function->persistent > 1 && function->persistent < most ? function->persistent : most;
     if (function->persistent > blocks)
@@ -541,7 +577,8 @@ static bool split(struct ir_function *function, struct pass_context *context)
     for (int i = 0; i < o.channels.count; i++)
         find_release(&o, &o.channels.data[i]);
     order_programs(&o);
-    if (!choose_slots(&o)) {
+    outline_choose_consumers(&o);
+    if (!choose_room(&o)) {
         for (struct ir_operation *op = function->body->first, *next; op; op = next) {
             next = op->next;
             if (op->opcode == OP_BUFFER && outline_is_staging(&o, op->results[0]))
@@ -555,6 +592,7 @@ static bool split(struct ir_function *function, struct pass_context *context)
     memcpy(needed, o.needed, sizeof *needed * (size_t)o.value_count);
     o.needed = needed;
     o.value_count = function->next_value_id;
+    function->plan->warps[0] = consumer_warps(&o);
     outline_plan_apart(&o);
     outline_choose_cluster(&o);
     report(&o);

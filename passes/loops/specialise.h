@@ -26,7 +26,8 @@ struct channel {
 /* A store that goes through shared memory: `count` panels of `width` columns. */
 struct staged_store {
     struct ir_operation *store;
-    struct ir_value *ring; /* a buffer; stores of one shape share it */
+    struct ir_value *ring;  /* a buffer; stores of one shape share it */
+    struct ir_value *other; /* the same for the second of two consumers; or NULL */
     const struct ir_type *buffer, *part;
     int count, width;
 };
@@ -43,6 +44,10 @@ struct outline {
     /* stores through shared memory */
     VECTOR(struct staged_store) staged;
     int groups; /* warpgroups that each store their own rows; 0: all threads do it together */
+    /* consumers */
+    int consumers;         /* that take whole programs in turn; 1: one takes all */
+    int consumer;          /* the one that is being built */
+    struct ir_value *turn; /* mbarriers: consumer i may start the products of its next program */
     /* the order of programs */
     bool persistent, reversed;
     int raster;                     /* programs of dimension 0 side by side; 1: as they are numbered */
@@ -61,8 +66,18 @@ bool outline_slice(struct outline *o);
 /* How a scalar moves when grid index `dimension` grows: 1 up, -1 down, 0 not at all, 2 unknown. */
 int outline_direction(const struct ir_value *value, int dimension);
 
-/* specialise_emit.c: the body of a role at the builder's point, which is moved to its end. */
-void outline_emit(struct outline *o, bool producer, struct ir_builder *builder);
+/* specialise_emit.c: the body of a role at the builder's point, which is moved to its end.  consumer: its number, or -1 for
+ * the producer. */
+void outline_emit(struct outline *o, int consumer, struct ir_builder *builder);
+
+/* specialise_turns.c: whether two consumers take programs in turn; and how far a ring is moved on by a program of another
+ * one, at the builder's point. */
+void outline_choose_consumers(struct outline *o);
+void outline_one_consumer(struct outline *o, const char *why);
+/* The loop over which they all are filled. */
+const struct ir_operation *outline_common_loop(const struct outline *o);
+struct ir_value *outline_fillings(const struct outline *o, int ring, struct ir_builder *builder,
+                                  struct ir_value *const *copies);
 
 /* specialise_cluster.c: reads function->cluster and sets it to what is done, 0 for single blocks. */
 void outline_choose_cluster(struct outline *o);

@@ -23,6 +23,9 @@ struct ring_state {
 struct role {
     struct outline *o;
     bool producer;
+    int consumer;                    /* which of several that take programs in turn */
+    const struct ir_operation *loop; /* that takes slots in turn with other consumers; NULL: there are none */
+    struct ir_value *turn, *next;    /* the phase of its own turn; whose is the next */
     struct ir_builder builder;
     struct remake again;      /* what the role has for the source's values */
     struct ring_state *state; /* by ring */
@@ -54,6 +57,26 @@ static void advance(struct role *r, int ring)
     state->slot = ir_select(&r->builder, wraps, number(r, 0), next);
     if (!PLANTED(ring_phase_never_turns))
         state->phase = ir_select(&r->builder, wraps, other, state->phase);
+}
+
+/* Past as many slots as a program of another consumer takes. */
+static void pass_over(struct role *r, int ring, int programs)
+{
+    struct ring_state *state = &r->state[ring];
+    int slots = r->o->rings.data[ring].slots;
+    if (!programs)
+        return;
+    struct ir_value *fillings = outline_fillings(r->o, ring, &r->builder, r->again.map);
+    struct ir_value *round = number(r,
+                                    INT64_C(2) * slots); /* fillings behind which slot and phase are what they were */
+    fillings = ir_binary(&r->builder, OP_MUL, fillings, ir_constant_int(&r->builder, fillings->type, programs));
+    fillings = ir_binary(&r->builder, OP_REM, fillings, ir_cast(&r->builder, round, fillings->type->element));
+    struct ir_value *place = ir_binary(&r->builder, OP_MUL, state->phase, number(r, slots));
+    place = ir_binary(&r->builder, OP_ADD, place, state->slot);
+    place = ir_binary(&r->builder, OP_ADD, place, ir_cast(&r->builder, fillings, IR_I32));
+    place = ir_binary(&r->builder, OP_REM, place, round);
+    state->phase = ir_binary(&r->builder, OP_DIV, place, number(r, slots));
+    state->slot = ir_binary(&r->builder, OP_REM, place, number(r, slots));
 }
 
 static struct ir_value *slot_of(struct role *r, const struct ring *ring, int buffer, const struct ring_state *state)
@@ -314,15 +337,37 @@ static void emit_operation(struct role *r, struct ir_operation *op)
         remake_operation(&r->again, &r->builder, op);
 }
 
+/* In front of what takes slots of a program, those of the programs in front are passed over.  The turn says that these are all
+ * filled: until then a phase could be mistaken for the one two before. */
+static void take_turn(struct role *r)
+{
+    for (int ring = 0; ring < r->o->rings.count; ring++)
+        pass_over(r, ring, r->consumer);
+    if (!PLANTED(turn_taken_at_once))
+        build(r, OP_MBARRIER_WAIT, 3, (struct ir_value *[]){r->o->turn, number(r, r->consumer), r->turn});
+    r->next = number(r, (r->consumer + 1) % r->o->consumers);
+}
+
+/* Directly behind the loop, so that it may come in front of the wait for the last product. */
+static void pass_turn(struct role *r)
+{
+    build(r, OP_MBARRIER_ARRIVE, 2, (struct ir_value *[]){r->o->turn, r->next});
+    r->turn = ir_binary(&r->builder, OP_XOR, r->turn, number(r, 1));
+}
+
 static void emit_block(struct role *r, struct ir_block *block)
 {
     for (struct ir_operation *op = block->first; op; op = op->next) {
         if (ir_has_trait(op, IR_TRAIT_TERMINATOR))
             return;
+        if (op == r->loop)
+            take_turn(r);
         emit_operation(r, op);
         for (int c = 0; c < r->o->channels.count && !r->producer; c++)
             if (r->o->channels.data[c].release == op)
                 release(r, &r->o->channels.data[c]);
+        if (op == r->loop)
+            pass_turn(r);
         if (op == r->o->last)
             return;
     }
@@ -456,8 +501,9 @@ static void emit_programs(struct role *r, struct ir_block *source)
 {
     struct arena *arena = r->o->context->arena;
     int rings = r->o->rings.count, count = 0;
-    struct ir_value **operands = ARENA_ARRAY(arena, struct ir_value *, 3 + 2 * rings);
-    const struct ir_type **types = ARENA_ARRAY(arena, const struct ir_type *, 2 * rings + 1);
+    int carried = 2 * rings + (r->loop != NULL);
+    struct ir_value **operands = ARENA_ARRAY(arena, struct ir_value *, 3 + carried);
+    const struct ir_type **types = ARENA_ARRAY(arena, const struct ir_type *, carried + 1);
     struct ir_value *first = ir_build_value(&r->builder, OP_PROGRAM, r->index, 0, NULL);
     struct ir_value *total = walked_count(r), *step = ir_build_value(&r->builder, OP_BLOCK_COUNT, r->index, 0, NULL);
     if (r->o->cluster > 1) {
@@ -466,38 +512,56 @@ static void emit_programs(struct role *r, struct ir_block *source)
         first = ir_binary(&r->builder, OP_DIV, first, blocks);
         step = ir_binary(&r->builder, OP_DIV, step, blocks);
     }
+    if (!r->producer && r->consumer)
+        first = ir_binary(&r->builder, OP_ADD, first,
+                          ir_binary(&r->builder, OP_MUL, step, index_number(r, r->consumer)));
+    if (!r->producer && r->o->consumers > 1)
+        step = ir_binary(&r->builder, OP_MUL, step, index_number(r, r->o->consumers));
     operands[count++] = first;
     operands[count++] = total;
     operands[count++] = step;
     struct passing p = {0, NULL, 0, ARENA_ARRAY(arena, int, rings + 1)};
-    for (int i = 0; i < rings; i++) {
+    for (int i = 0; i < rings; i++)
         p.ring[p.rings++] = i;
-        types[2 * i] = types[2 * i + 1] = r->i32;
-    }
+    for (int i = 0; i < carried; i++)
+        types[i] = r->i32;
     count = add_state(r, &p, operands, count);
-    struct ir_operation *loop = ir_build(&r->builder, OP_FOR, count, operands, 2 * rings, types);
+    if (r->loop)
+        operands[count++] = r->turn;
+    struct ir_operation *loop = ir_build(&r->builder, OP_FOR, count, operands, carried, types);
     struct ir_builder outer = r->builder;
     r->builder.block = loop->regions[0];
     r->builder.before = NULL;
     struct ir_value *program = ir_block_argument(loop->regions[0], r->index, "program");
     make_arguments(r, &p, loop->regions[0], 0, loop->regions[0]);
+    if (r->loop)
+        r->turn = ir_block_argument(loop->regions[0], r->i32, "turn");
     place_program(r, program);
     emit_block(r, source);
+    for (int ring = 0; ring < rings && r->loop; ring++)
+        pass_over(r, ring, r->o->consumers - 1 - r->consumer);
     count = add_state(r, &p, operands, 0);
+    if (r->loop)
+        operands[count++] = r->turn;
     build(r, OP_YIELD, count, operands);
     r->builder = outer;
 }
 
-void outline_emit(struct outline *o, bool producer, struct ir_builder *builder)
+void outline_emit(struct outline *o, int consumer, struct ir_builder *builder)
 {
     struct ir_context *types = o->function->module->context;
+    bool producer = consumer < 0;
     struct role r = {.o = o,
                      .producer = producer,
+                     .consumer = consumer,
                      .builder = *builder,
                      .i32 = ir_type_scalar(types, IR_I32),
                      .index = ir_type_scalar(types, IR_INDEX)};
     r.again = remake_open(o->context->arena, o->function, NULL);
     r.state = ARENA_ARRAY(o->context->arena, struct ring_state, o->rings.count + 1);
+    r.loop = o->consumers > 1 && !producer ? outline_common_loop(o) : NULL;
+    r.turn = number(&r, consumer == 0); /* the first one's has come before it starts */
+    o->consumer = consumer;
     for (int i = 0; i < o->rings.count; i++)
         r.state[i] = (struct ring_state){number(&r, 0), number(&r, 0)};
     for (const struct ir_operation *op = o->function->body->first; op && !producer; op = op->next)

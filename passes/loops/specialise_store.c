@@ -35,7 +35,7 @@
 #include "passes/loops/specialise.h"
 #include "passes/loops/buffer_copy.h"
 
-enum { PANEL_BYTES = 128, MOST_PANEL_BYTES = 65536 };
+enum { PANEL_BYTES = 128, LEAST_PANEL_BYTES = 32, MOST_PANEL_BYTES = 65536 };
 
 struct ir_value *outline_unconverted(struct ir_value *value)
 {
@@ -157,12 +157,14 @@ static bool plan_panels(const struct outline *o, const struct ir_operation *stor
             return false;
         }
     panels->width = columns < PANEL_BYTES / bytes ? columns : PANEL_BYTES / bytes;
+    while (columns % panels->width && panels->width * bytes > LEAST_PANEL_BYTES)
+        panels->width /= 2;
     *reason = "its extents do not divide into panels";
-    if (columns % panels->width || !is_power_of_two(columns / panels->width) || !tile->layout)
+    if (columns % panels->width || !tile->layout)
         return false;
     const struct layout *part = part_layout(table, tile, panels->width);
     while (!part && (panels->width *= 2) * tile->extent[0] * bytes <= MOST_PANEL_BYTES && panels->width <= columns)
-        part = part_layout(table, tile, panels->width);
+        part = columns % panels->width ? NULL : part_layout(table, tile, panels->width);
     if (!part)
         return false;
     panels->count = columns / panels->width;
@@ -211,29 +213,39 @@ static struct ir_value *find_staging(const struct outline *o, struct staged_stor
     return NULL;
 }
 
+/* Of two consumers one stores while the other multiplies, so that it has time to wait for a slot; of one the first ring, which
+ * most stores go through, keeps both. */
+static bool may_save(const struct outline *o, int index)
+{
+    const struct ir_value *ring = o->staged.data[index].ring;
+    return ring->type->slots > 1 && (o->consumers > 1 || ring != o->staged.data[0].ring);
+}
+
 int64_t outline_spare_staging(const struct outline *o)
 {
     int64_t bytes = 0;
-    const struct ir_value *seen = o->staged.count ? o->staged.data[0].ring : NULL;
     for (int i = 0; i < o->staged.count; i++) {
         const struct ir_value *ring = o->staged.data[i].ring;
-        bool first = ring != seen && ring->type->slots > 1;
+        bool first = may_save(o, i);
         for (int k = 0; k < i; k++)
             first &= o->staged.data[k].ring != ring;
-        bytes += first ? scratch_ring_bytes(ring->type) * (ring->type->slots - 1) : 0;
+        bytes += first ? o->consumers * scratch_ring_bytes(ring->type) * (ring->type->slots - 1) : 0;
     }
     return bytes;
 }
 
 void outline_save_staging(struct outline *o)
 {
+    const struct ir_value *first = o->staged.data[0].ring;
     for (int i = 0; i < o->staged.count; i++) {
         struct staged_store *staged = &o->staged.data[i];
-        if (staged->ring == o->staged.data[0].ring)
+        if (staged->ring == first && o->consumers == 1)
             continue;
         struct ir_type single = *staged->buffer;
         single.slots = 1;
         staged->ring->type = staged->buffer = ir_type_intern(o->function->module->context, &single);
+        if (staged->other)
+            staged->other->type = staged->buffer;
     }
 }
 
@@ -269,7 +281,7 @@ void outline_plan_stores(struct outline *o) { ir_walk(o->function->body, conside
 bool outline_is_staging(const struct outline *o, const struct ir_value *buffer)
 {
     for (int i = 0; i < o->staged.count; i++)
-        if (o->staged.data[i].ring == buffer)
+        if (o->staged.data[i].ring == buffer || o->staged.data[i].other == buffer)
             return true;
     return false;
 }
@@ -352,7 +364,7 @@ struct emission {
 
 static struct ir_value *slot_of_panel(const struct emission *e, int p)
 {
-    struct ir_value *ring = e->panels->ring;
+    struct ir_value *ring = e->o->consumer > 0 && !PLANTED(turn_shares_staging) ? e->panels->other : e->panels->ring;
     const struct ir_type *type = ir_type_scalar(e->o->function->module->context, IR_I32);
     int slots = e->panels->buffer->slots;
     return slots == 1 ? ring : rewrite_slot(e->builder, ring, ir_constant_int(e->builder, type, p % slots));

@@ -186,6 +186,8 @@ static void wait_for_phase(struct frame *frame, const struct ir_operation *op)
     const struct ir_value *phase = op->operands[2];
     control->barrier = own_barrier(frame, op);
     control->phase = ir_bits_to_int(phase->type->element, frame_cell(frame, phase)->bits[0]);
+    if (control->phase != 0 && control->phase != 1)
+        interp_stop(machine->run, op, "waits for parity %lld: phases have 0 or 1", (long long)control->phase);
     control->waiting = WAITING_PHASE;
     machine_wait(machine, op);
     for (int i = 0; i < control->warps; i++)

@@ -23,7 +23,7 @@ struct ir_plan *ir_plan_make(struct arena *arena)
     plan->arena = arena;
     for (int role = 0; role < 2; role++)
         plan->warps[role] = plan->registers[role] = IR_PLAN_OPEN;
-    plan->apart = plan->turns = plan->together = IR_PLAN_OPEN;
+    plan->apart = plan->programs = plan->turns = plan->together = IR_PLAN_OPEN;
     return plan;
 }
 
@@ -47,6 +47,7 @@ struct ir_plan *ir_plan_copy(struct arena *arena, const struct ir_plan *plan)
     }
     ir_plan_explain(arena, &copy->why, plan->why);
     ir_plan_explain(arena, &copy->why_together, plan->why_together);
+    ir_plan_explain(arena, &copy->why_one, plan->why_one);
     return copy;
 }
 
@@ -116,5 +117,7 @@ const char *ir_plan_problem(const struct ir_plan *plan)
         return "1 to 64 iterations make their reads together";
     if (!is_within(plan->apart, 1))
         return "groups of warps store apart, 1, or do not, 0";
+    if (plan->programs == 0 || !is_within(plan->programs, 2))
+        return "1 or 2 groups of warps take programs";
     return is_within(plan->turns, 1) ? NULL : "groups of warps take turns, 1, or do not, 0";
 }

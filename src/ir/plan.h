@@ -50,6 +50,8 @@ struct ir_plan {
     const char *why;                         /* the roles are not otherwise */
     int apart; /* 1: each group of warps that compute stores its own rows; 0: all together */
     const char *why_together;
+    int programs; /* groups of warps that compute, which take whole programs in turn; 1: all work on one */
+    const char *why_one;
     int turns;    /* 1: groups of warps take turns at issuing products; 0: they do not */
     int together; /* iterations that make their reads together */
     bool settled; /* the places of inputs and products are known, not their names alone */

@@ -4,7 +4,7 @@
  *     clause  := "input" name [ way ] { "slots(" n ")" | "bytes(" n ")" | "ahead(" n ")" } [ reason ]
  *              | "product" number { "stage(" n ")" | "in_flight(" n ")" } [ reason ]
  *              | "roles(" warps "," warps ")" [ "registers(" n "," n ")" ] [ reason ]
- *              | "apart(" n ")" [ reason ] | "turns(" n ")" | "together(" n ")"
+ *              | "apart(" n ")" [ reason ] | "programs(" n ")" [ reason ] | "turns(" n ")" | "together(" n ")"
  *     reason  := "because" a text in quotes */
 #include "ir/plan.h"
 
@@ -50,6 +50,10 @@ static void print_roles(struct buffer *out, const struct ir_plan *plan, size_t s
     if (plan->apart != IR_PLAN_OPEN) {
         buffer_printf(out, "%sapart(%d)", separate(out, start), plan->apart);
         print_reason(out, plan->why_together);
+    }
+    if (plan->programs != IR_PLAN_OPEN) {
+        buffer_printf(out, "%sprograms(%d)", separate(out, start), plan->programs);
+        print_reason(out, plan->why_one);
     }
     if (plan->turns != IR_PLAN_OPEN)
         buffer_printf(out, "%sturns(%d)", separate(out, start), plan->turns);
@@ -239,8 +243,10 @@ static void parse_clause(struct reader *r, struct ir_plan *plan)
         parse_reason(r, plan, &plan->why);
     } else if (accept_number(r, "apart", &plan->apart))
         parse_reason(r, plan, &plan->why_together);
+    else if (accept_number(r, "programs", &plan->programs))
+        parse_reason(r, plan, &plan->why_one);
     else if (!accept_number(r, "turns", &plan->turns) && !accept_number(r, "together", &plan->together))
-        fail(r, "a plan has clauses input, product, roles, apart, turns and together");
+        fail(r, "a plan has clauses input, product, roles, apart, programs, turns and together");
 }
 
 struct ir_plan *ir_plan_parse(struct arena *arena, const char *text, size_t size, const char **where,

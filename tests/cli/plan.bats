@@ -13,6 +13,7 @@ kernel k(a: in bf16[M, K], b: in bf16[K, N], c: out f32[M, N])
     c[m*128 +: 128, n*128 +: 128] = acc;
 }
 END
+    sed 's/m, *128)/m, 64)/; s/128/64/g' k.tile >few.tile
     cat >chain.tile <<'END'
 kernel chain(q: in bf16[M, 64], k: in bf16[L, 64], v: in bf16[L, 64], o: out bf16[M, 64]) grid(m: cdiv(M, 128))
 {
@@ -50,6 +51,8 @@ refuses() {
     gives sm_90a chain.tile 'product 1 stage(0)' 'product 1: in its own iteration.*\(the plan asks for it\)'
     gives sm_90a chain.tile '' 'product 1: ' # an empty plan asks for nothing
     gives sm_90a k.tile 'apart(1)' 'groups of four warps store their own rows by themselves'
+    gives sm_90a few.tile '' '8 warps with 232 registers compute.*; 2 groups of warps take programs in turn'
+    gives sm_90a few.tile 'programs(1)' '4 warps .*; one group of warps takes all programs \(the plan asks for it\)'
     gives sm_90a k.tile 'apart(0)' 'all store tiles together \(the plan asks for it\)'
 }
 
@@ -70,6 +73,7 @@ refuses() {
     refuses sm_90a k.tile 'product 3 stage(0)' 'the loop has no product 3; it has 1'
     refuses sm_90a k.tile 'roles(12, 4)' 'those that compute: warps(12) is asked for, and it is warps('
     refuses sm_90a k.tile 'turns(1)' 'the loop: turns(1) is asked for, and it is not'
+    refuses sm_90a k.tile 'programs(2)' 'groups of warps: programs(2) is asked for, and it is not'
     refuses sm_80 k.tile 'apart(1)' 'stores: apart(1) is asked for, and it is not'
     ! "$TILECC" -arch=sm_90a --dryrun -o k.o --plan='k.tile:2: turns(1)' k.tile >log 2>&1
     grep -qF -- '--plan: no loop for a GPU that reads tiles or multiplies stands at k.tile:2 [E1008]' log

@@ -37,7 +37,7 @@ static const struct example examples[] = {
     {"tests/fuzz/hopper.tile", "along", "M=200 N=200 K=200", 0, 17},
     {"tests/fuzz/hopper.tile", "scaled", "M=136 N=136 K=264", 0, 17},
     {"tests/fuzz/hopper.tile", "beside", "M=200 N=264", 0.02, 17},
-    {"tests/fuzz/hopper.tile", "summed", "M=200 N=64 K=264", 0, 17},
+    {"tests/fuzz/hopper.tile", "summed", "M=456 N=64 K=264", 0, 17},
     {"tests/fuzz/hopper.tile", "uneven", "M=136 N=104 K=264", 0, 0},
     {"tests/fuzz/hopper.tile", "packed4", "M=72 N=144 K=136 L=272", 0, 0},
     {"tests/fuzz/hopper.tile", "parts", "N=330 H=2 Z=2 scale=1", 0.02, 0},

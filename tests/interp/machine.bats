@@ -164,6 +164,7 @@ defect() {
     # fewer slots than rounds, or nobody would wait for the other block's arrivals
     cd "$BATS_TEST_TMPDIR"
     "$TILECC" -arch=sm_90a --spec='matmul<bf16,bf16>[BM=64,BN=64,BK=32,cluster=2,stages=5]' --print-after=check_machine --emit=header -o out.h \
+        --plan="$SRCDIR/examples/matmul.tile:$(grep -n 'for k in' "$SRCDIR/examples/matmul.tile" | cut -d: -f1): programs(1)" \
         "$SRCDIR/examples/matmul.tile" 2>all
     awk '/^kernel @matmul_bf16_bf16__0\(/ { on = 1 } on { print } /^}/ { on = 0 }' all >two.tir
     grep -q 'mbarrier_arrive cluster(2)' two.tir && grep -q 'multicast(2)' two.tir

@@ -6,20 +6,22 @@
 #define REWRITTEN "tests/exec/rewritten.tile"
 #define CONVOLVED "tests/interp/programs/convolved.tile"
 #define SMALL_PRODUCT "70x264 264x40 40 70x40 =0"
+#define TALL_PRODUCT "330x264 264x40 40 330x40 =0"
+#define TALLER_PRODUCT "700x264 264x40 40 700x40 =0"
 #define WIDE_PRODUCT "200x264 264x40 40 200x40 =0"
 #define PRODUCT "200x200 200x264 264 200x264 =1"
 #define SMALL_HEADS "1x2x200x64 1x1x300x64 1x1x300x64 1x2x200x64 1x2x200 =0.125"
 #define HEADS "1x2x136x128 1x1x656x128 1x1x656x128 1x2x136x128 1x2x136 =0.125"
 #define TWO_FACTORS "200x200 200x264 200x264"
 static const struct kernel kernels[] = {
-    {"matmul-90-small", MATMUL, "sm_90a", "matmul<bf16,bf16>[BM=64,BN=64,BK=32]", SMALL_PRODUCT, {2, 1}, true},
+    {"matmul-90-small", MATMUL, "sm_90a", "matmul<bf16,bf16>[BM=64,BN=64,BK=32]", TALL_PRODUCT, {6, 1}, true},
     {"matmul-80-small", MATMUL, "sm_80", "matmul<bf16,bf16>[BM=64,BN=64,BK=32]", SMALL_PRODUCT, {2, 1}, true},
     {"matmul-90-two-small",
      MATMUL,
      "sm_90a",
      "matmul<bf16,bf16>[BM=64,BN=64,BK=32,cluster=2]",
-     WIDE_PRODUCT,
-     {4, 1},
+     TALLER_PRODUCT,
+     {11, 1},
      true},
     {"matmul-90-apart", MATMUL, "sm_90a", "matmul<bf16,bf16>[BM=128,BN=128]", WIDE_PRODUCT, {2, 1}, true},
     {"attention-90-small",

@@ -319,7 +319,7 @@ END
     grep -qE '^input a: tma, [0-9]+ slots of 8192 bytes \(an iteration takes' log
     grep -qE '^input b: tma, [0-9]+ slots of 8192 bytes' log
     grep -qE '^product 0: in its own iteration, waited for behind the next one' log
-    grep -qE '^4 warps with 240 registers compute, 4 with 40 bring' log
+    grep -qE '^8 warps with 232 registers compute, 4 with 40 bring; 2 groups of warps take programs in turn' log
     grep -qE '^cycles: issue of its warps [0-9]+, tensor cores 128, shared memory [0-9]+, L2 [0-9]+, round the loop [0-9]+$' log
     grep -qE '^warps   \|p[.w]*.*\| [0-9]+ cycles in order$' log
     grep -qE '^tensor  \|\.*0+\.*\|$' log

@@ -14,7 +14,7 @@ struct product_seen {
 struct facts {
     struct product_seen products[MOST_PRODUCTS];
     int product_count, stages, consumers;
-    bool more_products, has_roles, has_tma, has_cp_async;
+    bool more_products, has_roles, in_turn, has_tma, has_cp_async; /* in_turn: consumers take whole programs */
 };
 
 static void note_product(struct facts *facts, const struct ir_operation *op)
@@ -46,7 +46,9 @@ static void note(struct ir_operation *op, void *context)
     case OP_ROLES: {
         const struct ir_attribute *warps = ir_attribute(op, IR_ATTRIBUTE_ROLE_WARPS);
         facts->has_roles = true;
-        facts->consumers = warps && warps->count ? (int)warps->list[0] / 4 : 0;
+        facts->in_turn = op->region_count > 2;
+        for (int i = 0; warps && i + 1 < warps->count; i++)
+            facts->consumers += (int)warps->list[i] / 4;
         break;
     }
     case OP_TMA_LOAD: facts->has_tma = true; break;
@@ -87,8 +89,8 @@ const char *nvptx_summary(struct arena *arena, const struct ir_function *functio
     if (facts.stages > 1)
         buffer_printf(&out, "%s%d stages", out.size ? ", " : "", facts.stages);
     if (facts.has_roles)
-        buffer_printf(&out, "%s%d consumer%s and a producer%s", out.size ? ", " : "", facts.consumers,
-                      facts.consumers == 1 ? "" : "s", facts.has_tma ? " by TMA" : "");
+        buffer_printf(&out, "%s%d consumer%s%s and a producer%s", out.size ? ", " : "", facts.consumers,
+                      facts.consumers == 1 ? "" : "s", facts.in_turn ? " in turn" : "", facts.has_tma ? " by TMA" : "");
     else
         buffer_printf(&out, "%s%d warp%s%s", out.size ? ", " : "", function->warps, function->warps == 1 ? "" : "s",
                       facts.has_cp_async ? ", copies by cp.async" : "");
