@@ -153,6 +153,16 @@ static void start_agents(struct machine *machine, struct transfer *transfer, boo
         machine_epoch_push(machine, machine_agent_start(machine, issuing_warp(machine, transfer) + i));
 }
 
+/* Whether threads store what TMA cannot, as the alignment of the argument behind the view is asked for when running. */
+static bool is_asked(const struct ir_operation *op, const struct ir_value *view)
+{
+    while (view->definition && view->definition->operand_count && view->definition->operands[0]->type->kind == IR_VIEW)
+        view = view->definition->operands[0];
+    const struct ir_function *function = op->block->function;
+    bool is_argument = view->block == function->body && !view->definition && view->index < function->facts.count;
+    return op->opcode == OP_TMA_STORE && is_argument && function->facts.data[view->index].asked_alignment;
+}
+
 /* What a tensor map can say: one dimension of neighbours, the others 16 bytes or a multiple apart; and where a box can
  * begin. */
 static void check_tensor(struct frame *frame, const struct ir_operation *op, const struct ir_access *access)
@@ -161,15 +171,16 @@ static void check_tensor(struct frame *frame, const struct ir_operation *op, con
     const struct interp_view *view = &frame_cell(frame, value)->view;
     int64_t size = ir_element_info[value->type->element].bits / 8;
     int neighbours = 0;
+    bool asked = is_asked(op, value);
     char name[64];
     if (!view->data)
         interp_stop(frame->run, op, "TMA on %s, which is absent", machine_name(value, name, sizeof name));
-    if ((uintptr_t)view->data % 16)
+    if ((uintptr_t)view->data % 16 && !asked)
         interp_stop(frame->run, op, "TMA on %s, whose address is no multiple of 16",
                     machine_name(value, name, sizeof name));
     for (int d = 0; d < value->type->rank; d++) {
         neighbours += view->stride[d] == 1;
-        if (view->stride[d] != 1 && view->stride[d] * size % 16)
+        if (view->stride[d] != 1 && view->stride[d] * size % 16 && !asked)
             interp_stop(frame->run, op, "TMA on %s, whose dimension %d has a stride of %lld bytes: no multiple of 16",
                         machine_name(value, name, sizeof name), d, (long long)(view->stride[d] * size));
     }
