@@ -19,7 +19,7 @@
 #include "passes/layout/scan_layout.h"
 #include "passes/base/rewrite.h"
 
-enum { LOOP_WEIGHT = 8, CANDIDATES = 24 };
+enum { LOOP_WEIGHT = 8, CANDIDATES = 24, SHORT_ROW = 2048, LONG_ROW = 8192 };
 
 struct touch {
     struct ir_operation *op;
@@ -669,9 +669,9 @@ const struct layout *layout_chosen_access(const struct layout_choice *choice, co
 /* ---- warps ---- */
 
 /* dot: of the largest product, dots: of a block's products together; reduced_tiles: operands of all reductions; loaded:
- * bytes of an element of the last load; sorted: the longest line */
+ * bytes of an element of the last load; sorted: the longest line; carried: the largest tile that goes round a loop */
 struct sizes {
-    int64_t elements, reduced, dot, dots, sorted;
+    int64_t elements, reduced, dot, dots, sorted, carried;
     int loads, stores, reductions, reduced_tiles, loaded;
     bool looped;
 };
@@ -696,6 +696,9 @@ static void measure(struct ir_operation *op, void *context)
         sizes->reduced_tiles += op->operand_count;
         sizes->looped |= op->block->parent != NULL;
     }
+    for (int i = 0; op->opcode == OP_FOR && i < op->result_count; i++)
+        if (layout_rule_has(op->results[i]))
+            sizes->carried = int64_max(sizes->carried, ir_type_elements(op->results[i]->type));
     if (op->opcode == OP_SORT)
         sizes->sorted = int64_max(sizes->sorted, op->operands[0]->type->extent[ir_number(op, IR_ATTRIBUTE_AXIS, 0)]);
     if (!tile)
@@ -734,7 +737,10 @@ static int64_t sorting_warps(const struct sizes *sizes)
  * of 16 bytes a thread (sums of 4096 bf16: 36.5 us on 8 warps, 38.4 on 4; of 4096 f32: 66.7 on 16, 70.5 on 4), on
  * 32 warps where that is enough (of 16384 bf16: 67.3, 70.3 on 16); those with another reduction, which write no tile,
  * by eight, so that more rows are under way (log-sum-exp of 4096 bf16: 41.7 us on 2 warps, 45.4 on 4; of 16384: 83 on
- * 8, 107 on 16).  Products take 64 accumulators a thread, on up to 8 warps, on up to 16 where 8 would hold more than 96
+ * 8, 107 on 16).  Rows of 8192 elements and more of 16 bits, read by one load and no other, want 64: more bytes are on their way, and
+ * what lies behind a row's end costs less (softmax of 5120 bf16 in 8192: 28.5 us on 8 warps, 26.9 on 4; of 16384: 139 on 16,
+ * 135 on 8).  Short ones in a loop that carries sums of
+ * columns beside them want 8: registers are for the rows to come; of longer ones shared memory has these.  Products take 64 accumulators a thread, on up to 8 warps, on up to 16 where 8 would hold more than 96
  * together: ptxas spills then and takes minutes.  A number that the author gave is taken, as a power of two, unless a
  * product's accumulators would not fit into a thread's registers (more than 128). */
 int layout_choose_warps(struct ir_function *function, bool producer)
@@ -760,6 +766,12 @@ int layout_choose_warps(struct ir_function *function, bool producer)
         bool only = only_reduces(&sizes), once = only && sizes.reduced_tiles == 1;
         each = once ? 32 / sizes.loaded : only && sizes.reductions > 1 ? 128 / sizes.loaded : each;
         most = once && elements <= 32 * 32 * each ? 32 : most;
+        if (sizes.looped && sizes.carried >= sizes.reduced && elements <= SHORT_ROW) {
+            each = 8;
+        } else if (!sizes.looped && !only && elements >= LONG_ROW && elements <= 2 * LONG_ROW && sizes.loads == 1 &&
+                   sizes.loaded == 2) {
+            each = 64;
+        }
     }
     int64_t warps = 1;
     while (warps < most && warps * 32 * each < elements)

@@ -20,7 +20,9 @@
  * loop_model must say that it pays.  Without a buffer, other blocks of the multiprocessor hide the latency, as many as
  * registers allow.  With a buffer, a block hides its own latency, but takes shared memory from other blocks, and from
  * the cache through which other loads go.  Loops of few iterations lose by it (up to a quarter, measured); so the
- * number of iterations must be known, or the program must ask by `stages`.
+ * number of iterations must be known, or the step be one that is known only when running, or the program must ask by
+ * `stages`.  (Gradients of a norm over 16384 rows of 4096 bf16 by blocks that walk over them, on an H200: 0.65 of a copy's
+ * rate with loads in registers, 0.97 with rings.)
  *
  * Loops with products.  A load that some product does not wait for is hidden by that product already.  A load that all
  * products wait for, such as weights that are computed from fewer bits, goes through a buffer as a factor would,
@@ -178,18 +180,20 @@ static bool is_hidden(const struct load_staging *s, const struct ir_operation *l
 static const char *problem_of_loop(const struct ir_operation *loop)
 {
     int64_t step;
-    if (!ir_constant_integer(loop->operands[2], &step) || step == 0 || step > INT32_MAX / 8 || step < -INT32_MAX / 8)
-        return "its step is not known, or too wide";
+    if (ir_constant_integer(loop->operands[2], &step) && (step == 0 || step > INT32_MAX / 8 || step < -INT32_MAX / 8))
+        return "its step is too wide";
     return iteration_loop_problem(loop);
 }
 
-/* At least so many iterations. */
+/* At least so many iterations.  A step that is known only when running is the number of those who share the turns, such as
+ * blocks that walk over rows: each has many. */
 static int64_t least_iterations(const struct load_staging *s, const struct ir_operation *loop)
 {
     const struct ranges *ranges = s->context->ranges;
     struct range lower = range_of(ranges, loop->operands[0]), upper = range_of(ranges, loop->operands[1]);
-    int64_t step = 1, distance;
-    ir_constant_integer(loop->operands[2], &step);
+    int64_t step, distance;
+    if (!ir_constant_integer(loop->operands[2], &step))
+        return LEAST_ITERATIONS;
     bool wraps = step > 0 ? __builtin_sub_overflow(upper.low, lower.high, &distance)
                           : __builtin_sub_overflow(lower.low, upper.high, &distance);
     return wraps || distance <= 0 ? 0 : distance / (step > 0 ? step : -step);

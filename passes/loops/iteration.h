@@ -8,6 +8,13 @@
  * can; NULL: it can. */
 const char *iteration_read_problem(const struct ir_operation *loop, const struct ir_operation *reader);
 const char *iteration_loop_problem(const struct ir_operation *loop);
+/* A store of the loop to places of the load's own view that other iterations do not read:
+ *     %own = load %x[%i, %p]     store %x[%i, %p], %s
+ * Along some dimension both have the same index, and it grows by at least as much as either covers.  The store stands
+ * behind the load, so that what the load reads is written in later operations or earlier iterations alone, and these
+ * write elsewhere: if the view is the same in all iterations, and does not overlap itself. */
+bool iteration_writes_apart(const struct ir_operation *loop, const struct ir_operation *write,
+                            const struct ir_operation *load);
 
 static inline bool iteration_goes_down(const struct ir_operation *loop)
 {

@@ -26,11 +26,12 @@
 #include "base/plant.h"
 #include "ir/facts/alias.h"
 #include "passes/layout/memory_access.h"
+#include "passes/loops/iteration.h"
 #include "passes/base/planning.h"
 #include "passes/base/rewrite.h"
 #include "targets/target.h"
 
-enum { MOST_AHEAD = 2, NEVER = 66 /* steps */, STEP_LIMIT = 1 << 24 /* of an index: a few steps do not wrap */ };
+enum { MOST_AHEAD = 2, NEVER = 66 /* steps */ };
 
 /* ---- what can be computed ahead ---- */
 
@@ -138,57 +139,10 @@ static void find_effects(struct prefetch *s)
                 vector_push(s->context->arena, &s->effects, op);
 }
 
-/* By how much an index grows from one iteration to the next; 0: not known, or it does not change. */
-static int64_t step_of_index(const struct prefetch *s, const struct ir_value *index)
-{
-    const struct ir_operation *op = index->definition;
-    int64_t number;
-    if (index == s->body->arguments.data[0])
-        return ir_constant_integer(s->loop->operands[2], &number) ? number : 0;
-    if (!op || op->block != s->body)
-        return 0;
-    const struct ir_value *left = op->operands[0], *right = op->operand_count == 2 ? op->operands[1] : NULL;
-    int bits = ir_element_info[index->type->element].bits;
-    if (op->opcode == OP_CAST && ir_element_info[left->type->element].bits <= bits &&
-        !ir_is_float(left->type->element) && !ir_is_float(index->type->element))
-        return step_of_index(s, left);
-    if (op->opcode == OP_ADD && !ir_block_holds(s->body, right->block))
-        return step_of_index(s, left);
-    if (op->opcode == OP_MUL && ir_constant_integer(right, &number) && number > -STEP_LIMIT && number < STEP_LIMIT)
-        return step_of_index(s, left) * number;
-    return 0;
-}
-
-/* A store of the loop to places of the load's own view that other iterations do not read:
- *     %own = load %x[%i, %p]     store %x[%i, %p], %s
- * Along some dimension both have the same index, and it grows by at least as much as either covers.  The store stands
- * behind the load, so that what the load reads is written in later operations or earlier iterations alone, and these
- * write elsewhere: if the view is the same in all iterations, and does not overlap itself. */
-static bool writes_apart(const struct prefetch *s, const struct ir_operation *write, const struct ir_operation *load)
-{
-    struct ir_access writing, reading;
-    const struct ir_operation *later = load->next;
-    while (later && later != write)
-        later = later->next;
-    if (!later || write->opcode != OP_STORE || load->opcode != OP_LOAD || s->loop->opcode != OP_FOR ||
-        !ir_access_of(write, &writing) || !ir_access_of(load, &reading) || writing.view != reading.view ||
-        !alias_is_one_to_one(reading.view) || ir_is_inside(reading.view, s->loop))
-        return false;
-    for (int d = 0; d < reading.rank; d++) {
-        bool gathers = reading.place[d] == IR_GATHER || writing.place[d] == IR_GATHER;
-        int64_t step = gathers || reading.index[d] != writing.index[d] ? 0 : step_of_index(s, reading.index[d]);
-        int64_t covered = int64_max(1, int64_max(reading.place[d], writing.place[d]));
-        if (step && step < STEP_LIMIT && step > -STEP_LIMIT &&
-            (step < 0 ? -step : step) >= covered - PLANTED(prefetch_reads_what_is_written))
-            return true;
-    }
-    return false;
-}
-
 static bool is_clobbered(const struct prefetch *s, const struct ir_operation *load)
 {
     for (int i = 0; i < s->effects.count; i++)
-        if (alias_clobbers(s->effects.data[i], load) && !writes_apart(s, s->effects.data[i], load))
+        if (alias_clobbers(s->effects.data[i], load) && !iteration_writes_apart(s->loop, s->effects.data[i], load))
             return !alias_is_settled(load);
     return false;
 }

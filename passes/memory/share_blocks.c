@@ -5,10 +5,11 @@
  * A multiprocessor holds 32 blocks and starts them one after the other: a row of 256 bf16 is done before enough others
  * have begun.  (Softmax of 65536 such rows on an H200: 44 us with a block each, 21 with four in a block, which is what a copy
  * takes.)  Programs with more registers are left alone: 32 of them fill the registers anyway, and a block's place is free
- * only when its last program has ended.
+ * only when its last program has ended.  So are those with loops, and those that tell others, or learn, what is in memory.
  *
  * Right because a warp by itself meets nobody else: the programs that are changed have no shared memory, and their barriers
  * become those of the warp. */
+#include "ir/facts/alias.h"
 #include "ir/layout/layout.h"
 #include "ir/query.h"
 #include "passes/base/pass.h"
@@ -27,7 +28,10 @@ struct survey {
 static void note(struct ir_operation *op, void *context)
 {
     struct survey *survey = context;
+    survey->alone |= op->opcode != OP_BARRIER && alias_orders(op);
     switch (op->opcode) {
+    case OP_FOR: /* as long as it likes: few such programs had better go to many multiprocessors */
+    case OP_WHILE:
     case OP_BLOCK_COUNT:
     case OP_BUFFER:
     case OP_MBARRIER:

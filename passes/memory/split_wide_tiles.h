@@ -5,10 +5,13 @@
 #include "ir/facts/layout_rules.h"
 #include "passes/base/pass.h"
 
-/* A tile that stays in shared memory from its load on. */
+/* A tile that stays in shared memory from its load on; or its first quarters do, each in a buffer of its own, and the last
+ * in registers, as it was read. */
+enum { WIDE_QUARTERS = 4 };
 struct wide_held {
     struct ir_operation *load;
-    struct ir_value *buffer;
+    struct ir_value *buffer;                 /* NULL: by quarters */
+    struct ir_value *quarter[WIDE_QUARTERS]; /* three buffers and a tile */
 };
 /* A piece that is made already: by a reduction, of a value that a store wants, too, or read ahead. */
 struct wide_piece {
@@ -54,6 +57,9 @@ int wide_tile_view_dimension(const struct wide_tile *s, const struct ir_access *
 int wide_tile_waits(const struct wide_tile *s, const struct ir_operation *load);
 /* Whether shared memory has room for a loaded tile that is wanted again behind a reduction. */
 bool wide_tile_can_hold(const struct wide_tile *s, const struct ir_operation *load);
+/* Holds a loaded tile by quarters, where shared memory has room for three of them, of so many blocks; false: it has not, or
+ * the whole tile fits. */
+bool wide_tile_hold_quarters(struct wide_tile *s, struct ir_operation *load, int blocks);
 /* Registers of a thread, 4 bytes each, and whether these bytes take more than half of them. */
 int64_t wide_tile_registers(const struct wide_tile *s);
 bool wide_tile_too_much(const struct wide_tile *s, int64_t bytes);

@@ -113,12 +113,18 @@ int wide_tile_waits(const struct wide_tile *s, const struct ir_operation *load)
 
 /* ---- tiles that stay in shared memory ---- */
 
-static struct ir_value *held_buffer(const struct wide_tile *s, const struct ir_operation *load)
+static const struct wide_held *find_held(const struct wide_tile *s, const struct ir_operation *load)
 {
     for (int i = 0; i < s->held.count; i++)
         if (s->held.data[i].load == load)
-            return s->held.data[i].buffer;
+            return &s->held.data[i];
     return NULL;
+}
+
+static bool is_quartered(const struct wide_tile *s, const struct ir_operation *load)
+{
+    const struct wide_held *held = find_held(s, load);
+    return held && !held->buffer;
 }
 
 static int64_t bytes_taken(const struct wide_tile *s)
@@ -147,7 +153,7 @@ bool wide_tile_can_hold(const struct wide_tile *s, const struct ir_operation *lo
 {
     const struct ir_type *tile = load->results[0]->type;
     int extent[LAYOUT_RANK];
-    if (held_buffer(s, load))
+    if (find_held(s, load))
         return true;
     if (!s->context->target || load->block != s->at->block || !wide_tile_waits(s, load) || !tile->layout)
         return false;
@@ -160,19 +166,25 @@ bool wide_tile_can_hold(const struct wide_tile *s, const struct ir_operation *lo
            (bytes_taken(s) + ir_type_bytes(tile)) * s->blocks <= s->context->target->shared_bytes;
 }
 
+static struct ir_value *buffer_in_front(const struct wide_tile *s, const struct ir_type *tile, struct location at)
+{
+    struct ir_builder front = {
+        .module = s->adapter.module, .block = s->function->body, .before = s->function->body->first, .at = at};
+    return ir_build_value(&front, OP_BUFFER, held_type(s, tile), 0, NULL);
+}
+
 /* The buffer of a tile, which is put there where it is loaded. */
 static struct ir_value *hold(struct wide_tile *s, struct ir_operation *load)
 {
-    struct ir_value *buffer = held_buffer(s, load), *tile = load->results[0];
-    if (buffer)
-        return buffer;
-    struct ir_builder front = {
-        .module = s->adapter.module, .block = s->function->body, .before = s->function->body->first, .at = load->at};
-    buffer = ir_build_value(&front, OP_BUFFER, held_type(s, tile->type), 0, NULL);
+    const struct wide_held *held = find_held(s, load);
+    struct ir_value *tile = load->results[0];
+    if (held)
+        return held->buffer;
+    struct ir_value *buffer = buffer_in_front(s, tile->type, load->at);
     struct ir_builder behind = {
         .module = s->adapter.module, .block = load->block, .before = load->next, .at = load->at};
     ir_build(&behind, OP_BUFFER_STORE, 2, (struct ir_value *[]){tile, buffer}, 0, NULL);
-    vector_push(s->context->arena, &s->held, ((struct wide_held){load, buffer}));
+    vector_push(s->context->arena, &s->held, ((struct wide_held){.load = load, .buffer = buffer}));
     pass_remark(s->context, load->at, "the tile stays in shared memory, %lld bytes",
                 (long long)ir_type_bytes(tile->type));
     return buffer;
@@ -198,7 +210,7 @@ static void find_in_flight(struct wide_tile *s, const struct ir_value *value, in
     const struct ir_operation *op = value->definition;
     if (!layout_rule_has(value) || !op || op->result_count != 1 || depth > DEPTH)
         return;
-    if (op->opcode == OP_LOAD && !wide_tile_waits(s, op)) {
+    if (op->opcode == OP_LOAD && !wide_tile_waits(s, op) && !is_quartered(s, op)) {
         for (int i = 0; i < s->kept.count; i++)
             if (s->kept.data[i] == value)
                 return;
@@ -223,9 +235,11 @@ int64_t wide_tile_in_flight(struct wide_tile *s, const struct ir_value *value)
 static bool is_read_again(const struct wide_tile *s, const struct ir_operation *load, bool alone)
 {
     bool once = alone && stream_used_once(load->results[0]);
+    if (is_quartered(s, load))
+        return true;
     if (s->at->opcode == OP_REDUCE && !wide_tile_waits(s, load))
         return s->again && can_sink(s, load) && (s->pressed || wide_tile_too_much(s, s->in_flight));
-    if (held_buffer(s, load))
+    if (find_held(s, load))
         return true;
     return (once && can_sink(s, load)) || (s->again && s->reload && (wide_tile_can_hold(s, load) || can_sink(s, load)));
 }
@@ -412,16 +426,76 @@ static void set_start(const struct wide_tile *s, struct ir_operation *op, const 
 /* Whether a piece of a loaded tile comes from shared memory. */
 static bool is_from_held(const struct wide_tile *s, const struct ir_operation *load, bool alone)
 {
+    if (is_quartered(s, load))
+        return true;
     return !(alone && stream_used_once(load->results[0]) && can_sink(s, load)) && wide_tile_can_hold(s, load);
+}
+
+/* A piece is a quarter or a part of one. */
+static struct ir_value *quartered_piece(struct wide_tile *s, struct ir_builder *builder, const struct wide_held *held,
+                                        int number)
+{
+    const struct ir_type *whole = held->load->results[0]->type, *type = wide_tile_piece_type(s, whole);
+    int64_t start[IR_MAX_RANK] = {0}, quarter = whole->extent[s->dimension] / WIDE_QUARTERS;
+    struct ir_value *from = held->quarter[number * s->length / quarter];
+    if (from->type == type)
+        return from;
+    start[s->dimension] = number * s->length % quarter;
+    struct ir_value *piece = ir_build_value(builder, from->type->kind == IR_BUFFER ? OP_BUFFER_LOAD : OP_EXTRACT, type,
+                                            1, &from);
+    ir_set_list(piece->definition, IR_ATTRIBUTE_START, whole->rank, start);
+    return piece;
 }
 
 static struct ir_value *held_piece(struct wide_tile *s, struct ir_builder *builder, struct ir_operation *load,
                                    int number)
 {
+    if (is_quartered(s, load))
+        return quartered_piece(s, builder, find_held(s, load), number);
     struct ir_value *buffer = hold(s, load), *whole = load->results[0];
     struct ir_value *piece = ir_build_value(builder, OP_BUFFER_LOAD, wide_tile_piece_type(s, whole->type), 1, &buffer);
     set_start(s, piece->definition, whole->type, number);
     return piece;
+}
+
+/*     %x = load %x[%r, 0 +: 65536]
+ * becomes
+ *     %x0 = load %x[%r, 0 +: 16384]          %x1 = load %x[%r, 16384 +: 16384]     buffer_store %x0, %0
+ *     %x2 = load %x[%r, 32768 +: 16384]      buffer_store %x1, %1
+ *     %x3 = load %x[%r, 49152 +: 16384]      buffer_store %x2, %2
+ * so that two quarters are on their way at once. */
+bool wide_tile_hold_quarters(struct wide_tile *s, struct ir_operation *load, int blocks)
+{
+    const struct ir_type *tile = load->results[0]->type;
+    int64_t bytes = ir_type_bytes(tile), room = s->context->target->shared_bytes / blocks - bytes_taken(s);
+    struct ir_access access;
+    struct wide_held held = {.load = load};
+    struct ir_value *last = NULL;
+    if (bytes <= room || bytes / WIDE_QUARTERS * (WIDE_QUARTERS - 1) > room || !ir_access_of(load, &access))
+        return false;
+    s->at = load;
+    s->layout = tile->layout;
+    s->pieces = WIDE_QUARTERS;
+    for (s->dimension = 0, s->piece = NULL; !s->piece && s->dimension < tile->rank;)
+        if (!(s->piece = layout_shrink(s->adapter.table, s->layout, s->dimension, WIDE_QUARTERS)))
+            s->dimension++;
+    if (!s->piece || wide_tile_view_dimension(s, &access) < 0)
+        return false;
+    s->length = tile->extent[s->dimension] / WIDE_QUARTERS;
+    struct ir_builder builder = rewrite_before(load);
+    for (int q = 0; q < WIDE_QUARTERS; q++) {
+        struct ir_value *quarter = wide_tile_piece_of_access(s, &builder, load, q, 0, true)->results[0];
+        if (last) {
+            held.quarter[q - 1] = buffer_in_front(s, last->type, load->at);
+            ir_build(&builder, OP_BUFFER_STORE, 2, (struct ir_value *[]){last, held.quarter[q - 1]}, 0, NULL);
+        }
+        last = held.quarter[q] = quarter;
+    }
+    vector_push(s->context->arena, &s->held, held);
+    pass_remark(s->context, load->at,
+                "three quarters of the tile stay in shared memory, %lld bytes, the last in registers",
+                (long long)(bytes / WIDE_QUARTERS * (WIDE_QUARTERS - 1)));
+    return true;
 }
 
 /* What is made in a branch stays there. */

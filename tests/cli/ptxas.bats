@@ -34,7 +34,7 @@ load helper
     contains "axpy"
     contains "sm_90a"
     contains "registers"
-    contains "32 threads a block"
+    contains "128 threads a block, 4 programs a block"
     if [ -n "${FATBINARY-}" ]; then
         expect 0 tilecc -arch=sm_80,sm_90a --emit=fatbin --spec 'axpy[B=64]' k.tile
         [ "$(od -An -tx4 -N4 k_axpy.fatbin | tr -d ' ')" = ba55ed50 ]

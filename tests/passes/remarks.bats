@@ -104,7 +104,7 @@ slice='a[m*64 +: 64, k +: 64]'
     sed -i 's/^        acc += \(.*\);/    {\n        acc += \1;\n        at[k\/64 + 2] = k;\n    }/' k.tile
     gives sm_80 prefetch_copies 'this copy is waited for where it stands: where it reads depends on more than the loop'"'"'s variable'
     product 'w[m*64 +: 64, k +: 64]' ', w: inout f16[M, K]'
-    sed -i 's/^        acc += \(.*\);/    {\n        acc += \1;\n        w[m*64 +: 64, k +: 64] = f16(acc);\n    }/' k.tile
+    sed -i 's/^        acc += \(.*\);/    {\n        acc += \1;\n        w[m*64 +: 64, 0 +: 64] = f16(acc);\n    }/' k.tile
     gives sm_80 prefetch_copies 'this copy is waited for where it stands: the loop may write what it reads'
     product "$slice"
     sed -i 's/for k in 0..K step 64/for k in 64..K step *2/' k.tile
