@@ -96,6 +96,7 @@ static const char *why_nothing_saved(const struct outline *o)
 struct effects {
     const struct ir_operation *write;
     bool collides;
+    unsigned written_along; /* dimensions that places of writes depend on; along others there is one program */
 };
 
 static bool is_memory(const struct ir_operation *op, unsigned traits)
@@ -109,6 +110,8 @@ static void find_read(struct ir_operation *op, void *data)
     e->collides |= is_memory(op, IR_TRAIT_READ) && alias_may(op->operands[0], e->write->operands[0]);
 }
 
+static bool is_tile(const struct ir_value *value) { return value->type->kind == IR_TILE && value->type->rank; }
+
 static void find_effect(struct ir_operation *op, void *data)
 {
     struct effects *e = data;
@@ -116,12 +119,16 @@ static void find_effect(struct ir_operation *op, void *data)
     if (e->collides || !is_memory(op, IR_TRAIT_WRITE))
         return;
     e->write = op;
+    for (int d = 0; d < op->block->function->grid_rank; d++)
+        for (int i = 0; i < op->operand_count; i++)
+            if (!is_tile(op->operands[i]) && outline_direction(op->operands[i], d) != 0)
+                e->written_along |= 1u << d;
     ir_walk(op->block->function->body, find_read, e);
 }
 
 static const char *choose(struct outline *o)
 {
-    struct effects effects = {NULL, false};
+    struct effects effects = {0};
     int64_t most = 0;
     if (!(o->context->target->flags & TARGET_CLUSTER))
         return "the target has no clusters";
@@ -131,7 +138,7 @@ static const char *choose(struct outline *o)
     if (effects.collides)
         return "a program may not run twice: it reads what it writes, or has atomic operations";
     for (int d = 0; d < o->function->grid_rank; d++) {
-        int64_t saved = saved_along(o, d);
+        int64_t saved = effects.written_along >> d & 1 ? saved_along(o, d) : 0;
         if (saved > most) {
             most = saved;
             o->cluster_dimension = d;
