@@ -179,7 +179,7 @@ int tile_rt_check_version(const struct tile_rt_kernel *kernel)
 {
     if (__builtin_expect(kernel->abi != TILE_RT_ABI, 0))
         return fail_version((unsigned)kernel->abi);
-    unsigned unknown = (unsigned)kernel->needs & ~(TILE_RT_NEEDS_ROUNDING | TILE_RT_NEEDS_ASKED);
+    unsigned unknown = (unsigned)kernel->needs & ~(TILE_RT_NEEDS_ROUNDING | TILE_RT_NEEDS_ASKED | TILE_RT_NEEDS_SLOTS);
     return __builtin_expect(unknown == 0, 1) ? TILE_OK : fail_needs(unknown);
 }
 

@@ -202,6 +202,7 @@ TILE_INLINE float tile_f8e5m2_to_float(tile_f8e5m2 bits) { return tile_expand_fl
 #define TILE_RT_ABI 11
 #define TILE_RT_NEEDS_ROUNDING 1u /* maps with TILE_RT_MAP_ROUNDS */
 #define TILE_RT_NEEDS_ASKED 2u    /* maps with TILE_RT_MAP_ASKED */
+#define TILE_RT_NEEDS_SLOTS 4u    /* choices that are given slots */
 
 /* Limits of a kernel; the compiler refuses a kernel beyond them. */
 #define TILE_RT_MAX_PARAMETERS 64
@@ -312,8 +313,8 @@ struct tile_rt_expression {
     const char *text;
 };
 #define TILE_RT_CHOICE_CODE UINT32_MAX /* it has its code only */
-/* What the code of such a fact gives, faster: of the values of names, and multiprocessors. */
-typedef int32_t tile_rt_choice(const int64_t *names, int64_t sm_count);
+/* What the code of such a fact gives, faster: of the values of names, multiprocessors and slots. */
+typedef int32_t tile_rt_choice(const int64_t *names, int64_t sm_count, const uint64_t *slots);
 
 enum tile_rt_parameter_kind {
     TILE_RT_PARAMETER_view,    /* argument: pointer to { data, extent[rank], stride[rank] }, NULL if absent */

@@ -712,7 +712,7 @@ static int fact_holds(const struct tile_rt_call *call, const struct tile_rt_expr
 {
     int64_t holds;
     if (fact->choice != 0 && fact->choice != TILE_RT_CHOICE_CODE)
-        return call->kernel->choices[fact->choice - 1](call->names, call->sm_count);
+        return call->kernel->choices[fact->choice - 1](call->names, call->sm_count, call->slots);
     return evaluate(call, fact->code, &holds) && holds;
 }
 

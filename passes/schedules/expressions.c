@@ -60,6 +60,7 @@ static int64_t compute(enum kernel_host_op op, int64_t a, int64_t b)
     case KERNEL_HOST_GE: return a >= b;
     case KERNEL_HOST_AND: return a && b;
     case KERNEL_HOST_OR: return a || b;
+    case KERNEL_HOST_BIT_AND: return a & b;
     default: return 0;
     }
 }
@@ -152,6 +153,7 @@ int64_t expression_value(const struct expression_point *point, expression e)
     case KERNEL_HOST_KEY: return point->keys[e->number];
     case KERNEL_HOST_SCALAR: return point->scalars[e->number];
     case KERNEL_HOST_SM_COUNT: return point->processors;
+    case KERNEL_HOST_STRIDE: return point->pitches[e->number];
     default: break;
     }
     if (!e->operand[0] || !e->operand[1])

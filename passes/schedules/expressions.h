@@ -8,9 +8,9 @@ const struct kernel_expression *expression_leaf(struct arena *arena, enum kernel
 const struct kernel_expression *expression_make(struct arena *arena, enum kernel_host_op op,
                                                 const struct kernel_expression *a, const struct kernel_expression *b);
 
-/* What the names of an entry, its keys and scalars are, and the multiprocessors. */
+/* What the names of an entry, its keys and scalars are, the strides of its views, and the multiprocessors. */
 struct expression_point {
-    const int64_t *names, *keys, *scalars; /* one an entry->names, ->keys, ->parameters */
+    const int64_t *names, *keys, *scalars, *pitches; /* one an entry->names, ->keys, ->parameters twice */
     int64_t processors;
 };
 /* i64 that does not overflow; of what a point does not say: 0. */

@@ -5,9 +5,9 @@
 #include "targets/costs.h"
 
 /* Of one program of the grid, in cycles: what it keeps of a multiprocessor busy, and for how long it waits, when others
- * can work. */
+ * can work, and of all of them together, what it asks of L2. */
 struct schedule_cost {
-    const struct kernel_expression *programs, *busy, *waits;
+    const struct kernel_expression *programs, *busy, *waits, *lines;
     int resident;                             /* programs that share a multiprocessor */
     bool unknown;                             /* how often some loop turns hangs on data, not on extents */
     const struct kernel_expression *modelled; /* the time of all programs, over extents and multiprocessors */

@@ -46,12 +46,13 @@ static int64_t length_of(const struct ir_block *block)
     return length;
 }
 
-/* LLVM and ptxas take more than linear time: minutes for so many. */
-enum { LONG_CODE = 8192 };
+/* LLVM and ptxas take more than linear time: half a second for so many as are warned of, and minutes for several times as
+ * many. */
+enum { LONG_CODE = 8192, LONGEST_EXTRA = 2 * LONG_CODE };
 
-static bool is_long(const struct kernel_variant *variant)
+static bool is_long(const struct kernel_variant *variant, int64_t most)
 {
-    return target_rows[variant->target].kind != TARGET_CPU && length_of(variant->function->body) > LONG_CODE;
+    return target_rows[variant->target].kind != TARGET_CPU && length_of(variant->function->body) > most;
 }
 
 static int missing_registers(struct compilation *compilation, const struct kernel_variant *variant)
@@ -61,12 +62,9 @@ static int missing_registers(struct compilation *compilation, const struct kerne
                : 0;
 }
 
-/* One of a set that the compiler has chosen, which is there for speed alone. */
-static bool is_extra(const struct kernel_variant *variant) { return variant->modelled && variant->schedule; }
-
 void limits_warn_of_length(struct compilation *compilation, const char *kernel, const struct kernel_variant *variant)
 {
-    if (is_extra(variant) || !is_long(variant))
+    if (kernel_is_extra(variant) || !is_long(variant, LONG_CODE))
         return;
     struct diagnostic *d = diag_report(
         compilation->diagnostics, DIAGNOSTIC_W1007, variant->function->at,
@@ -198,9 +196,9 @@ static const char *find_drawback(struct compilation *compilation, const struct k
 {
     const struct kernel_variant *variant = &entry->variants.data[number];
     int first = number - variant->schedule; /* the default */
-    if (!is_extra(variant))
+    if (!kernel_is_extra(variant))
         return NULL;
-    if (is_long(variant))
+    if (is_long(variant, LONGEST_EXTRA))
         return "compiling it takes long";
     int missing = missing_registers(compilation, variant);
     if (!missing || missing_registers(compilation, &entry->variants.data[first]))
@@ -226,7 +224,7 @@ bool limits_apply(struct compilation *compilation, struct kernel_entry *entry)
     for (int i = 0; i < count; i++) {
         if (!left_out[i])
             continue;
-        if (is_extra(&entry->variants.data[i])) {
+        if (kernel_is_extra(&entry->variants.data[i])) {
             tell_extra(compilation, &entry->variants.data[i], drawback[i]);
             continue;
         }

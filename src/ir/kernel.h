@@ -273,6 +273,11 @@ struct kernel_variant {
     struct kernel_cpu_code cpu;
     struct kernel_gpu_code gpu;
 };
+/* One of a set that the compiler has chosen, beside the default: nobody has written it, so that nothing warns of it. */
+static inline bool kernel_is_extra(const struct kernel_variant *variant)
+{
+    return variant->modelled && variant->schedule;
+}
 /* One of several schedules that could be compiled, and where the wrapper is to take it (as `when` and `modelled` above). */
 struct kernel_choice {
     int candidate;

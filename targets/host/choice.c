@@ -2,7 +2,7 @@
  * operations.  Their byte code is there as well, for run times that know no functions, and gives the same: what overflows
  * does not hold.
  *
- * What is computed are names, constants and multiprocessors. */
+ * What is computed are names, strides, constants and multiprocessors. */
 #include "targets/host/host.h"
 
 #include <string.h>
@@ -11,12 +11,15 @@ struct choice {
     struct host_builder *builder;
     const struct kernel_entry *entry;
     LLVMBuilderRef code;
-    LLVMValueRef names, processors;
+    LLVMValueRef names, processors, slots;
     LLVMValueRef overflows; /* i1; NULL: nothing can */
 };
 
+/* Above 0, so that a quotient is there. */
 static bool is_divisor(const struct kernel_expression *e)
 {
+    if (e->op == KERNEL_HOST_MUL)
+        return is_divisor(e->operand[0]) && is_divisor(e->operand[1]);
     return e->op == KERNEL_HOST_SM_COUNT || (e->op == KERNEL_HOST_CONSTANT && e->number > 0);
 }
 
@@ -26,6 +29,7 @@ static bool can_compute(const struct kernel_expression *e)
     case KERNEL_HOST_CONSTANT:
     case KERNEL_HOST_NAME:
     case KERNEL_HOST_KEY:
+    case KERNEL_HOST_STRIDE:
     case KERNEL_HOST_SM_COUNT: return true;
     case KERNEL_HOST_DIV:
     case KERNEL_HOST_CDIV: return can_compute(e->operand[0]) && is_divisor(e->operand[1]);
@@ -34,6 +38,7 @@ static bool can_compute(const struct kernel_expression *e)
     case KERNEL_HOST_MUL:
     case KERNEL_HOST_MIN:
     case KERNEL_HOST_MAX:
+    case KERNEL_HOST_BIT_AND:
     case KERNEL_HOST_EQ:
     case KERNEL_HOST_NE:
     case KERNEL_HOST_LT:
@@ -49,11 +54,17 @@ static LLVMValueRef number(const struct choice *c, int64_t value)
     return LLVMConstInt(c->builder->i64, (uint64_t)value, false);
 }
 
-static LLVMValueRef load_name(const struct choice *c, int64_t index)
+static LLVMValueRef load(const struct choice *c, LLVMValueRef array, int64_t index)
 {
     LLVMValueRef place = number(c, index);
-    LLVMValueRef at = LLVMBuildGEP2(c->code, c->builder->i64, c->names, &place, 1, "");
+    LLVMValueRef at = LLVMBuildGEP2(c->code, c->builder->i64, array, &place, 1, "");
     return LLVMBuildLoad2(c->code, c->builder->i64, at, "");
+}
+
+static LLVMValueRef load_stride(const struct choice *c, const struct kernel_expression *e)
+{
+    const struct kernel_parameter *p = &c->entry->parameters.data[e->number];
+    return load(c, c->slots, p->slot + 1 + p->rank + e->dimension);
 }
 
 static LLVMValueRef compare(const struct choice *c, LLVMIntPredicate predicate, LLVMValueRef a, LLVMValueRef b)
@@ -105,9 +116,11 @@ static LLVMValueRef compute(struct choice *c, const struct kernel_expression *e)
     LLVMValueRef b = e->operand[1] ? compute(c, e->operand[1]) : NULL;
     switch (e->op) {
     case KERNEL_HOST_CONSTANT: return number(c, e->number);
-    case KERNEL_HOST_NAME: return load_name(c, e->number);
-    case KERNEL_HOST_KEY: return load_name(c, c->entry->names.count + e->number);
+    case KERNEL_HOST_NAME: return load(c, c->names, e->number);
+    case KERNEL_HOST_KEY: return load(c, c->names, c->entry->names.count + e->number);
+    case KERNEL_HOST_STRIDE: return load_stride(c, e);
     case KERNEL_HOST_SM_COUNT: return c->processors;
+    case KERNEL_HOST_BIT_AND: return LLVMBuildAnd(c->code, a, b, "");
     case KERNEL_HOST_ADD: return checked(c, "llvm.sadd.with.overflow", a, b);
     case KERNEL_HOST_SUB: return checked(c, "llvm.ssub.with.overflow", a, b);
     case KERNEL_HOST_MUL: return checked(c, "llvm.smul.with.overflow", a, b);
@@ -128,16 +141,17 @@ static LLVMValueRef compute(struct choice *c, const struct kernel_expression *e)
 LLVMValueRef host_choice(struct host_builder *b, const struct kernel_entry *entry,
                          const struct kernel_expression *condition)
 {
-    LLVMTypeRef parameters[] = {b->pointer, b->i64};
+    LLVMTypeRef parameters[] = {b->pointer, b->i64, b->pointer};
     struct choice choice = {.builder = b, .entry = entry};
     if (!can_compute(condition))
         return NULL;
-    LLVMValueRef function = LLVMAddFunction(b->module, "choice", LLVMFunctionType(b->i32, parameters, 2, false));
+    LLVMValueRef function = LLVMAddFunction(b->module, "choice", LLVMFunctionType(b->i32, parameters, 3, false));
     LLVMSetLinkage(function, LLVMPrivateLinkage);
     LLVMSetSection(function, arena_printf(b->arena, ".text.tile.%s", entry->symbol));
     choice.code = LLVMCreateBuilderInContext(b->llvm);
     choice.names = LLVMGetParam(function, 0);
     choice.processors = LLVMGetParam(function, 1);
+    choice.slots = LLVMGetParam(function, 2);
     LLVMPositionBuilderAtEnd(choice.code, LLVMAppendBasicBlockInContext(b->llvm, function, ""));
     LLVMValueRef holds = LLVMBuildTrunc(choice.code, compute(&choice, condition), b->i32, "");
     if (choice.overflows)

@@ -306,6 +306,12 @@ static uint64_t fact_bit(struct descriptor *d, const struct kernel_expression *e
     return (uint64_t)1 << i;
 }
 
+static bool is_stride(const struct kernel_expression *part, void *context)
+{
+    (void)context;
+    return part->op == KERNEL_HOST_STRIDE;
+}
+
 static LLVMValueRef fact_array(struct descriptor *d)
 {
     struct values facts = {0};
@@ -315,6 +321,8 @@ static LLVMValueRef fact_array(struct descriptor *d)
         struct values fields = {0};
         if (choice)
             add(d, &d->choices, choice);
+        if (choice && kernel_expression_find(d->builder->arena, fact->expression, is_stride, NULL))
+            d->needs |= TILE_RT_NEEDS_SLOTS;
         add_word(d, &fields, (uint32_t)fact->code);
         add_word(d, &fields, choice ? (uint32_t)d->choices.count : fact->is_choice ? TILE_RT_CHOICE_CODE : 0);
         add_text(d, &fields, host_expression_text(d->builder->arena, d->entry, fact->expression));
@@ -694,6 +702,7 @@ LLVMValueRef host_descriptor(struct host_builder *builder, const struct kernel_e
         return NULL;
     for (int i = 0; i < d.code.words.count; i++)
         add_word(&d, &words, (uint32_t)d.code.words.data[i]);
+    LLVMValueRef facts = fact_array(&d);
     add_word(&d, &fields, TILE_RT_ABI);
     add_word(&d, &fields, (uint32_t)parameters.count);
     add_word(&d, &fields, (uint32_t)names.count);
@@ -715,7 +724,7 @@ LLVMValueRef host_descriptor(struct host_builder *builder, const struct kernel_e
     add(&d, &fields, array(&d, &names, "names", true));
     add(&d, &fields, array(&d, &keys, "key_names", false));
     add(&d, &fields, array(&d, &checks, "checks", true));
-    add(&d, &fields, fact_array(&d));
+    add(&d, &fields, facts);
     add(&d, &fields, array(&d, &aliases, "aliases", false));
     add(&d, &fields, scratch_array(&d));
     add(&d, &fields, array(&d, &targets, "targets", true));

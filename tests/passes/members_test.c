@@ -6,7 +6,7 @@
 #include "passes/schedules/schedule_cost.h"
 #include "passes/modelled.h"
 
-enum { MOST_MEMBERS = 8, MOST_NAMES = 8, MOST_ROWS = 256 };
+enum { MOST_MEMBERS = 32, MOST_NAMES = 8, MOST_ROWS = 512 };
 struct extent {
     char name[8];
     int64_t value;
@@ -49,11 +49,11 @@ static void read_row(char *line, struct row *row)
     }
 }
 
-static int read_table(struct arena *arena, struct row *rows)
+static int read_table(struct arena *arena, const char *file, struct row *rows)
 {
     int count = 0, line = 0;
-    char *next, *text = read_text(arena, "tests/passes/members-h200.csv");
-    for (char *one = strtok_r(text, "\n", &next); one && count < MOST_ROWS; one = strtok_r(NULL, "\n", &next))
+    char *next, *text = read_text(arena, file);
+    for (char *one = strtok_r(text, "\n", &next); one && count < MOST_ROWS / 2; one = strtok_r(NULL, "\n", &next))
         if (line++ > 1) /* behind what it is, and the names of the columns */
             read_row(one, &rows[count++]);
     return count;
@@ -107,12 +107,17 @@ static int64_t modelled_of(const struct kernel_entry *entry, const struct kernel
                            const struct row *row)
 {
     int64_t *names = ARENA_ARRAY(arena, int64_t, entry->names.count),
-            *scalars = ARENA_ARRAY(arena, int64_t, entry->parameters.count);
+            *scalars = ARENA_ARRAY(arena, int64_t, entry->parameters.count),
+            *pitches = ARENA_ARRAY(arena, int64_t, entry->parameters.count);
+    for (int i = 0; i < entry->parameters.count; i++)
+        for (int k = 0; k < row->names; k++)
+            if (strcmp(entry->parameters.data[i].name, row->extent[k].name) == 0)
+                pitches[i] = row->extent[k].value;
     for (int i = 0; i < entry->names.count; i++)
         for (int k = 0; k < row->names; k++)
             if (strcmp(entry->names.data[i].name, row->extent[k].name) == 0)
                 names[i] = row->extent[k].value;
-    struct expression_point point = {names, variant->key_values, scalars, 132};
+    struct expression_point point = {names, variant->key_values, scalars, pitches, 132};
     return expression_value(&point, schedule_cost_of(arena, entry, variant).modelled);
 }
 
@@ -169,7 +174,8 @@ int main(void)
     struct arena *arena = arena_create();
     struct row *rows = ARENA_ARRAY(arena, struct row, MOST_ROWS);
     struct losses all = {0};
-    int count = read_table(arena, rows);
+    int count = read_table(arena, "tests/passes/members-h200.csv", rows);
+    count += read_table(arena, "tests/passes/space-h200.csv", rows + count);
     for (int first = 0, end; first < count; first = end) {
         for (end = first; end < count && is_same_instance(&rows[first], &rows[end]);)
             end++;

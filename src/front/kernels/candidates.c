@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-enum { MOST_CANDIDATES = 128, MOST_CHOSEN = 16, MOST_CONDITIONS = 48 };
+enum { MOST_CANDIDATES = 512, MOST_CHOSEN = 16, MOST_CONDITIONS = 48 };
 
 /* What building an instance leaves behind in the front end and in its entry. */
 struct traces {

@@ -667,10 +667,10 @@ bool knobs_replace(struct elaborator *e, const struct ast_declaration *kernel, c
 
 /* ---- candidates ---- */
 
-/* What a candidate takes of a set: a tile's extent or parts of a loop, where nobody has said it. */
+/* What a candidate takes of a set: a tile's extent, parts of a loop or blocks of a cluster, where nobody has said it. */
 static bool is_open(const struct knob *knob, const struct domain *set)
 {
-    if (set->count < 2 || (knob->known && strcmp(knob->name, "split_k") != 0))
+    if (set->count < 2 || (knob->known && strcmp(knob->name, "split_k") != 0 && strcmp(knob->name, "cluster") != 0))
         return false;
     for (int i = 0; i < set->count; i++)
         if (set->data[i].kind != VALUE_INTEGER)
@@ -684,6 +684,16 @@ static bool is_same_schedule(const struct tuning *tuning, const struct value *a,
         if (!value_same(a[i], b[i]))
             return false;
     return true;
+}
+
+/* Programs that are parts of a loop wait for each other, and no cluster is made of them. */
+static bool is_possible(const struct tuning *tuning, const struct value *tuned)
+{
+    int divided = 0;
+    for (int i = 0; i < tuning->count; i++)
+        divided += (strcmp(tuning->data[i].name, "split_k") == 0 || strcmp(tuning->data[i].name, "cluster") == 0) &&
+                   tuned[i].kind == VALUE_INTEGER && tuned[i].integer > 1;
+    return divided < 2;
 }
 
 /* The member of a set at `number`; one part is no split, which is what is meant where nothing is said, too. */
@@ -713,7 +723,8 @@ void knobs_list(struct elaborator *e, const struct ast_declaration *kernel, cons
             if (limits[i])
                 tuned[i] = member_of(&tuning->data[i], &sets[i], at[i], standard->tuned[i]);
         knobs_bind(e, tuning, tuned);
-        if (!is_same_schedule(tuning, tuned, standard->tuned) && knobs_hold(e, kernel, NULL) == 1) {
+        if (is_possible(tuning, tuned) && !is_same_schedule(tuning, tuned, standard->tuned) &&
+            knobs_hold(e, kernel, NULL) == 1) {
             struct schedule one = *standard;
             one.tuned = arena_copy(e->arena, tuned, size);
             vector_push(e->arena, all, one);

@@ -422,6 +422,8 @@ static void relay_warnings(const struct target_options *options, const struct nv
                            size_t size)
 {
     const char *name = label_of(task->variant);
+    if (kernel_is_extra(task->variant))
+        return;
     for (const char *line = notes, *end = notes + size, *next; line < end; line = next) {
         const char *newline = memchr(line, '\n', (size_t)(end - line));
         next = newline ? newline + 1 : end;
@@ -450,6 +452,8 @@ static void read_spills(const struct target_options *options, const struct nvptx
     variant->gpu.spill_stores = usage.stores;
     variant->gpu.spill_loads = usage.loads;
     struct diagnostic *d;
+    if (kernel_is_extra(variant))
+        return;
     if (ptxas_spills(&usage)) {
         d = diag_report(options->diagnostics, DIAGNOSTIC_W1202, variant->function->at,
                         "this kernel keeps registers in local memory");
