@@ -167,7 +167,7 @@ int main(void)
         fail("one choice serves all instances of the same keys", checking.asked);
     if (checking.candidates < 60)
         fail("candidates", checking.candidates);
-    if (entry->variants.count != 5 * checking.chosen || checking.chosen != 4)
+    if (entry->variants.count != 7 * checking.chosen || checking.chosen != 4)
         fail("instances", entry->variants.count);
     arena_destroy(arena);
     return failures != 0;
