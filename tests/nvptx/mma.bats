@@ -15,17 +15,17 @@ text() {
 }
 
 # Lines "target factors, layouts of A and B: instructions; elements read alone", of the texts in this folder.  In one
-# instance of table.tile A has 16 elements or words a thread, B 32.
+# instance of table.tile A has 16 elements or words a thread, B 32.  What is read behind the products is for the store.
 done_by() {
-    awk 'function finish() { if (name) print name ": " by "; " (by ~ /^fma|^wgmma/ ? 0 : alone) }
-    FNR == 1 { finish(); split(FILENAME, part, "."); name = ""; alone = 0; by = "fma"
+    awk 'function finish() { if (name) print name ": " by "; " (by ~ /^fma|^wgmma/ ? 0 : taken) }
+    FNR == 1 { finish(); split(FILENAME, part, "."); name = ""; alone = taken = 0; by = "fma"
         if (part[2] > 3) next
         sub(/table_(floats_|integers_)?/, "", part[1]); sub(/wide_f32/, "f32 ieee", part[1]); sub(/wide_/, "", part[1])
         sub(/^tf32/, "f32 tf32", part[1])
         name = part[3] " " part[1] " " substr("rrcc", part[2] + 1, 1) substr("rcrc", part[2] + 1, 1) }
     name && /ld\.shared\.[buf](8|32|64)/ { alone++ }
     name && match($0, /(mma\.sync|wgmma\.mma_async\.sync)\.aligned[a-z0-9.]*/) { text = substr($0, RSTART, RLENGTH)
-        count[name " " text]++; sub(/n32k/, "k", text)
+        taken = alone; count[name " " text]++; sub(/n32k/, "k", text)
         by = text (name ~ /x3/ ? " " count[name " " substr($0, RSTART, RLENGTH)] : "") }
     END { finish() }' table_*.ptx | sort
 }
@@ -140,7 +140,7 @@ computes() {
     computes product_i8 2 sm_80 i8 64 64 80 64 64 cn 0 i32
     computes product_f8_f8e4m3 1 sm_89 f8e4m3 64 64 80 64 64 nc 0 f32
     computes product_f8_f8e4m3 1 sm_80 f8e4m3 64 64 80 64 64 nc 0 f32
-    computes product_f8_f8e4m3 4 sm_75 f8e4m3 64 64 80 64 64 nn 0 f32
+    computes product_f8_f8e4m3 6 sm_75 f8e4m3 64 64 80 64 64 nn 0 f32
     computes eighths 0 sm_75 f16 64 64 72 64 64 nn 0 f32
     computes eighths 0 sm_80 f16 64 64 72 64 64 nn 0 f32
     computes product_tf32x3 0 sm_80 f32 64 64 36 64 64 nn 0 near
