@@ -296,12 +296,13 @@ struct product_shape product_shape(const struct target_row *target, const struct
 }
 
 /* ldmatrix moves rows of 16 bytes along k in units of 32 bits at most, and transposes those of 16; wgmma reads 16-bit factors
- * either way, and others along k alone. */
+ * either way, first ones of 32 bits, too, out of registers, and others along k alone. */
 bool product_reads_matrices(const struct product *product, enum ir_instruction instruction, int operand, int contiguous)
 {
     int bits = ir_element_info[operand == 0 ? product->a : product->b].bits;
     bool along_k = contiguous == (operand == 0 ? 1 : 0);
-    return instruction != IR_INSTRUCTION_FMA && bits <= 32 && (along_k || bits == 16);
+    bool either_way = bits == 16 || (bits == 32 && operand == 0 && instruction == IR_INSTRUCTION_WGMMA);
+    return instruction != IR_INSTRUCTION_FMA && bits <= 32 && (along_k || either_way);
 }
 
 /* ---- the table ---- */

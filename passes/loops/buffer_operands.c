@@ -86,7 +86,7 @@ struct plan {
     enum { KEEP_IN_REGISTERS, COPY, STORE } how;
     struct factor_source source;
     const struct ir_type *buffer;   /* of the origin */
-    const struct layout *registers; /* KEEP_IN_REGISTERS */
+    const struct layout *registers; /* KEEP_IN_REGISTERS; COPY: the product reads it from there, but for NULL */
 };
 
 static void collect(struct ir_operation *op, void *data)
@@ -124,6 +124,8 @@ static bool plan_copy(const struct factor_staging *s, const struct ir_operation 
         way = factor_way(s->context->target, dot, factor, s->by_threads, &why);
     if (way != IR_WAY_REGISTERS) {
         plan->buffer = factor_copy_buffer(dot, factor);
+        if (factor_turns(dot, factor))
+            plan->registers = product_factor(s->adapter.table, dot, 0, dot->results[0]->type->layout);
         plan->how = COPY;
         return true;
     }
@@ -405,6 +407,16 @@ static struct ir_value *bring_factor(struct factor_staging *s, struct ir_operati
     return plan->source.transposed ? transpose(s, dot, buffer) : buffer;
 }
 
+/* A factor that wgmma would not turn, from its buffer. */
+static struct ir_value *read_factor(const struct factor_staging *s, const struct ir_operation *dot,
+                                    struct ir_builder *builder, const struct layout *layout, struct ir_value *buffer)
+{
+    const struct ir_type *type = ir_type_with_layout(s->function->module->context, dot->operands[0]->type, layout);
+    struct ir_value *tile = ir_build_value(builder, OP_BUFFER_LOAD, type, 1, &buffer);
+    ir_set_number(tile->definition, IR_ATTRIBUTE_PRECISION, IR_PRECISION_TF32);
+    return tile;
+}
+
 /* ---- accumulators that are zero ---- */
 
 static bool is_zero(const struct ir_value *value)
@@ -515,7 +527,7 @@ static bool keeps_first(const struct factor_staging *s, const struct ir_operatio
 static void stage(struct factor_staging *s, struct ir_operation *dot)
 {
     bool wgmma = ir_number(dot, IR_ATTRIBUTE_INSTRUCTION, 0) == IR_INSTRUCTION_WGMMA;
-    struct plan plan[2];
+    struct plan plan[2] = {0};
     if (!product_takes(s->adapter.table, dot, dot->results[0]->type->layout, s->adapter.warps)) {
         give_up(s, dot, "its accumulator has another layout");
         return;
@@ -542,6 +554,9 @@ static void stage(struct factor_staging *s, struct ir_operation *dot)
             waited[waits++] = tokens[i];
     if (waits)
         build_wait(&builder, waits, waited);
+    struct ir_value *buffers[2] = {operands[0], operands[1]};
+    if (plan[0].how == COPY && plan[0].registers)
+        operands[0] = read_factor(s, dot, &builder, plan[0].registers, operands[0]);
     operands[3] = NULL;
     operands[2] = dot->operands[2];
     if (wgmma)
@@ -549,7 +564,7 @@ static void stage(struct factor_staging *s, struct ir_operation *dot)
     const struct ir_type *type = dot->results[0]->type;
     struct ir_operation *async = ir_build(&builder, OP_DOT_ASYNC, operands[3] ? 4 : 3, operands, 1, &type);
     for (int i = 0; i < 2; i++)
-        note_reader(s, async, async->operands[i]);
+        note_reader(s, async, buffers[i]);
     ir_set_number(async, IR_ATTRIBUTE_INSTRUCTION, ir_number(dot, IR_ATTRIBUTE_INSTRUCTION, 0));
     static const enum ir_attribute_key kept[] = {IR_ATTRIBUTE_PRECISION, IR_ATTRIBUTE_PROMOTE};
     for (int i = 0; i < 2; i++)

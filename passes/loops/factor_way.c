@@ -46,6 +46,15 @@ int factor_contiguous(const struct ir_operation *dot, int factor)
     return any ? -1 : (1 - factor) ^ (int)source.transposed;
 }
 
+bool factor_turns(const struct ir_operation *dot, int factor)
+{
+    const struct ir_operation *load = factor_source_of(dot->operands[factor]).origin->definition;
+    const char *reason;
+    int contiguous;
+    return factor == 0 && factor_rounds(dot) && load && load->opcode == OP_LOAD &&
+           buffer_copy_possible(NULL, load, &contiguous, &reason) && contiguous != factor_contiguous(dot, factor);
+}
+
 bool factor_rounds(const struct ir_operation *dot)
 {
     return is_wgmma(dot) && dot->operands[0]->type->element == IR_F32;
@@ -81,7 +90,7 @@ enum ir_way factor_way(const struct target_row *target, const struct ir_operatio
     *why = NULL;
     if (planning_asked_way(load) == IR_WAY_REGISTERS || !buffer_copy_possible(target, load, &contiguous, why))
         return IR_WAY_REGISTERS;
-    if (wanted >= 0 && contiguous != wanted) {
+    if (wanted >= 0 && contiguous != wanted && !factor_turns(dot, factor)) {
         *why = "k is not contiguous";
         return IR_WAY_REGISTERS;
     }

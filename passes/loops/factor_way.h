@@ -7,6 +7,8 @@
 
 /* wgmma cuts off what tf32 does not keep: factors of f32 are rounded on their way, by TMA or in registers. */
 bool factor_rounds(const struct ir_operation *dot);
+/* A first factor that wgmma does not turn comes to its buffer as it lies, and from there to registers. */
+bool factor_turns(const struct ir_operation *dot, int factor);
 
 /* Where a factor comes from: itself or its transpose. */
 struct factor_source {

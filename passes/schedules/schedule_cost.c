@@ -288,6 +288,15 @@ static bool lacks_blocks(const struct walk *walk, const struct product *product)
     return walk->least_rows && product->m / 16 * (product->n / 8) < 16;
 }
 
+/* Shared memory's for a product of f32 by wgmma: what comes, the second factor for each 64 rows, and the first, which threads read
+ * with two in a bank where it lies across.  (tf32 4096^3 on an H200, b by rows: 294 TFLOP/s by 128 x 256, 406 by 256 x 128.) */
+static double shared_cycles(const struct walk *walk, const struct product *product)
+{
+    double rows = (double)product->m, columns = (double)product->n, k = (double)product->k;
+    double words = rows + columns + columns * rows / 64 + rows * (product->lies_across[0] ? 2 : 1);
+    return 4 * words * k / walk->costs->shared_bytes;
+}
+
 static double product_cycles(const struct walk *walk, const struct ir_operation *op)
 {
     struct product product = product_of(op);
@@ -298,10 +307,16 @@ static double product_cycles(const struct walk *walk, const struct ir_operation 
         work *= (double)LEAST_COLUMNS / (double)product.n;
     if (instruction == IR_INSTRUCTION_FMA || (instruction == IR_INSTRUCTION_MMA && lacks_blocks(walk, &product)))
         return work / walk->costs->multiply_add;
+    if (product.a == IR_F64)
+        return work / walk->costs->tensor_f64;
     double times = product.a != IR_F32 ? 1 : product.precision == IR_PRECISION_TF32X3 ? 6 : 2;
     if (instruction == IR_INSTRUCTION_MMA)
         return times * work / walk->costs->tensor_mma;
     bool narrow = ir_element_info[product.a].bits == 8;
+    if (product.a == IR_F32) {
+        double shared = shared_cycles(walk, &product), tensor = times * work / walk->costs->tensor_f16;
+        return shared > tensor ? shared : tensor;
+    }
     return times * work / (narrow ? walk->costs->tensor_8bit : walk->costs->tensor_f16);
 }
 

@@ -118,7 +118,8 @@ static bool is_in_its_loop(const struct group *g, const struct ir_operation *op)
 static bool product_fits(const struct group *g, const struct ir_operation *dot)
 {
     struct product product = product_of(dot), other = product_as_computed(g->context->target, &product);
-    return other.m != product.m && (!ir_is_in_loop(dot) || is_in_its_loop(g, dot));
+    bool turns = other.m != product.m || other.lies_across[0] != product.lies_across[0];
+    return turns && (!ir_is_in_loop(dot) || is_in_its_loop(g, dot));
 }
 
 /* Whether all products of the group can be turned, and loops that hand it on do nothing else with it. */
@@ -204,10 +205,15 @@ static void turn_factors(const struct group *g, struct ir_operation *dot)
 {
     struct ir_builder builder = rewrite_before(dot);
     struct ir_value *a = dot->operands[0], *b = dot->operands[1];
+    struct product product = product_of(dot);
     ir_set_operand(dot, 0, permute(&builder, b));
     ir_set_operand(dot, 1, permute(&builder, a));
-    pass_remark(g->context, dot->at, "wgmma takes the columns of this product for its rows: it has %lld rows",
-                (long long)a->type->extent[0]);
+    if (product_reads_matrices(&product, IR_INSTRUCTION_WGMMA, 1, product.lies_across[1] ? 1 : 0))
+        pass_remark(g->context, dot->at, "wgmma takes the columns of this product for its rows: it has %lld rows",
+                    (long long)a->type->extent[0]);
+    else
+        pass_remark(g->context, dot->at,
+                    "wgmma takes the columns of this product for its rows: the second factor has n contiguous");
 }
 
 static void turn(const struct group *g, struct ir_context *context)

@@ -100,6 +100,45 @@ static void run_three_parts(struct exec_case *c)
     }
 }
 
+static void turn(struct tile_f32_2 *view)
+{
+    int64_t extent = view->extent[0], stride = view->stride[0];
+    view->extent[0] = view->extent[1], view->stride[0] = view->stride[1];
+    view->extent[1] = extent, view->stride[1] = stride;
+}
+
+/* Positive factors, each off by half a bit of tf32 at most, or not at all; way: which of them lie by columns. */
+static void run_rounded_way(struct exec_case *c, int way)
+{
+    int64_t m = c->extent[0], n = c->extent[1], k = c->extent[2];
+    int64_t of_a[2] = {way & 1 ? k : m, way & 1 ? m : k}, of_b[2] = {way & 2 ? n : k, way & 2 ? k : n};
+    struct exec_tensor *a = exec_input(c, EXEC_F32, 2, of_a), *b = exec_input(c, EXEC_F32, 2, of_b);
+    struct exec_tensor *r = exec_output(c, EXEC_F32, TWO(m, n));
+    struct tile_f32_2 va, vb, vr;
+    for (int64_t i = 0; i < m * k; i++)
+        exec_set(a, i, 1.0 + (double)(i * 7919 % 10007) / 10007.0);
+    for (int64_t i = 0; i < k * n; i++)
+        exec_set(b, i, 1.0 + (double)(i * 6007 % 9973) / 9973.0);
+    EXEC_BIND(va, a);
+    EXEC_BIND(vb, b);
+    EXEC_BIND(vr, r);
+    if (way & 1)
+        turn(&va);
+    if (way & 2)
+        turn(&vb);
+    exec_called(c, products_rounded(c->stream, &va, &vb, &vr));
+    for (int64_t i = 0; i < m * n; i++) {
+        double sum = 0.0;
+        for (int64_t l = 0; l < k; l++)
+            sum += exec_before(a, way & 1 ? l * m + i / n : i / n * k + l) *
+                   exec_before(b, way & 2 ? i % n * k + l : l * n + i % n);
+        exec_expect(c, r, i, sum, 1e-4);
+    }
+}
+static void run_rounded(struct exec_case *c) { run_rounded_way(c, 2); }
+static void run_rounded_by_rows(struct exec_case *c) { run_rounded_way(c, 0); }
+static void run_rounded_by_columns(struct exec_case *c) { run_rounded_way(c, 3); }
+
 static void run_attention(struct exec_case *c)
 {
     int64_t l = c->extent[0], s = c->extent[1], d = 32;
@@ -146,6 +185,9 @@ static const struct exec_test tests[] = {
     {"transposed", run_transposed, 3, {50, 70, 40}, 0},
     {"batched", run_batched, 1, {5}, 0},
     {"attention", run_attention, 2, {40, 60}, 0},
+    {"rounded", run_rounded, 3, {148, 140, 300}, 0},
+    {"rounded_by_rows", run_rounded_by_rows, 3, {148, 140, 300}, 0},
+    {"rounded_by_columns", run_rounded_by_columns, 3, {148, 140, 300}, 0},
     {"three_parts", run_three_parts, 3, {33, 35, 4099}, 0},
 };
 

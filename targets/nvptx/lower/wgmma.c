@@ -283,6 +283,14 @@ static void place_of_word_1(int reg, int lane, int warp, int *row, int *column)
     *column = 4 * (4 * (word >> 1) + lane % 4) + (reg & 3);
 }
 
+/* As it comes from its buffer. */
+static bool is_rounded(const struct ir_value *tile)
+{
+    const struct ir_operation *op = tile->definition;
+    return op && op->opcode == OP_BUFFER_LOAD &&
+           ir_number(op, IR_ATTRIBUTE_PRECISION, IR_PRECISION_IEEE) == IR_PRECISION_TF32;
+}
+
 static void words_of_tile(struct lowering *l, const struct product *p, int block, int k, LLVMValueRef words[4])
 {
     const struct ir_value *tile = p->a_tile;
@@ -293,7 +301,7 @@ static void words_of_tile(struct lowering *l, const struct product *p, int block
         for (int i = 0; i < each; i++)
             values[i] = value_register(l, tile, find_register(p, tile->type->layout, block, k, place, w * each + i));
         memory_pack(l, tile->type->element, memory_shape(tile->type->element, each), values, &words[w]);
-        if (tile->type->element == IR_F32) /* it would be cut off */
+        if (tile->type->element == IR_F32 && !is_rounded(tile)) /* it would be cut off */
             words[w] = mma_form_make(l, IR_F32, words[w], MMA_NEAREST);
     }
 }

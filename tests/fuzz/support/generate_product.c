@@ -544,8 +544,8 @@ static void choose_element(struct product_program *p)
         return;
     p->element = "f32";
     p->c_is_narrow = p->has_second = false;
-    p->b_by_columns = random_chance(&random, 80);
-    p->a_by_columns = random_chance(&random, 10);
+    p->b_by_columns = random_chance(&random, 70);
+    p->a_by_columns = random_chance(&random, 40);
 }
 
 static void choose(struct product_program *p, uint64_t seed)
