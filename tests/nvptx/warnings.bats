@@ -278,7 +278,7 @@ END
     [ -n "${PTXAS-}" ] || skip "no ptxas"
     "$TILECC" -arch=sm_90a --schedules=1 --spec 'product<f16>' -Rpass=instance -o p.o p.tile 2>&1 | grep remark: >log
     [ "$(wc -l <log)" -eq 2 ]
-    grep -q -E '^p\.tile:1:8: remark: instance: product<f16>\[BM=64,BN=64,BK=32\] sm_90a aligned: wgmma 64x64x32, 12 stages, 1 consumer and a producer by TMA, persistent; [0-9]+ registers, no spills, [0-9]+ (KiB|bytes) shared \[R2003\]$' log || { cat log; false; }
+    grep -q -E '^p\.tile:1:8: remark: instance: product<f16>\[BM=64,BN=64,BK=32\] sm_90a aligned: wgmma 64x64x32, 12 stages, 2 consumers in turn and a producer by TMA, persistent; [0-9]+ registers, no spills, [0-9]+ (KiB|bytes) shared \[R2003\]$' log || { cat log; false; }
     "$TILECC" info p.o >said
     sed -E 's/.*instance: (.*) \[R2003\]/        \1/' log | while read -r line; do grep -qF -- "$line" said; done
 }
