@@ -7,12 +7,17 @@
 
 #include <string.h>
 
+struct computed {
+    const struct kernel_expression *expression;
+    LLVMValueRef value;
+};
 struct choice {
     struct host_builder *builder;
     const struct kernel_entry *entry;
     LLVMBuilderRef code;
     LLVMValueRef names, processors, slots;
-    LLVMValueRef overflows; /* i1; NULL: nothing can */
+    LLVMValueRef overflows;           /* i1; NULL: nothing can */
+    VECTOR(struct computed) computed; /* as nobody else finds what is the same in two times */
 };
 
 /* Above 0, so that a quotient is there. */
@@ -110,10 +115,8 @@ static LLVMValueRef quotient(const struct choice *c, const struct kernel_express
     return LLVMBuildAdd(c->code, cut, compare(c, LLVMIntSGT, rest, number(c, 0)), "");
 }
 
-static LLVMValueRef compute(struct choice *c, const struct kernel_expression *e)
+static LLVMValueRef compute_anew(struct choice *c, const struct kernel_expression *e, LLVMValueRef a, LLVMValueRef b)
 {
-    LLVMValueRef a = e->operand[0] ? compute(c, e->operand[0]) : NULL;
-    LLVMValueRef b = e->operand[1] ? compute(c, e->operand[1]) : NULL;
     switch (e->op) {
     case KERNEL_HOST_CONSTANT: return number(c, e->number);
     case KERNEL_HOST_NAME: return load(c, c->names, e->number);
@@ -136,6 +139,18 @@ static LLVMValueRef compute(struct choice *c, const struct kernel_expression *e)
     case KERNEL_HOST_GE: return compare(c, LLVMIntSGE, a, b);
     default: die("host expression %d in a choice", (int)e->op);
     }
+}
+
+static LLVMValueRef compute(struct choice *c, const struct kernel_expression *e)
+{
+    for (int i = 0; i < c->computed.count; i++)
+        if (kernel_expression_same(c->computed.data[i].expression, e))
+            return c->computed.data[i].value;
+    LLVMValueRef a = e->operand[0] ? compute(c, e->operand[0]) : NULL;
+    LLVMValueRef b = e->operand[1] ? compute(c, e->operand[1]) : NULL;
+    LLVMValueRef value = compute_anew(c, e, a, b);
+    vector_push(c->builder->arena, &c->computed, ((struct computed){e, value}));
+    return value;
 }
 
 LLVMValueRef host_choice(struct host_builder *b, const struct kernel_entry *entry,
