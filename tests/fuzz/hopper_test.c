@@ -19,6 +19,9 @@ struct example {
 static const struct example examples[] = {
     {"examples/matmul.tile", "matmul<bf16,bf16>", "M=200 N=320 K=152 f=0 bias=0", 0, 0},
     {"examples/matmul.tile", "matmul<f16,f16>", "M=200 N=264 K=152 b=turned f=0", 0, 0},
+    /* a result whose rows begin anywhere */
+    {"examples/matmul.tile", "matmul<bf16,bf16>", "M=200 N=301 K=152 b=turned f=0 bias=0", 0, 0},
+    {"examples/matmul.tile", "matmul<f16,f16>[BM=64,BN=64]", "M=200 N=197 K=152 b=turned f=0", 0, 0},
     {"examples/matmul.tile", "matmul<bf16,bf16>[cluster=2]", "M=300 N=264 K=152 f=0", 0, 0},
     {"examples/attention.tile", "attention<bf16>[D=128,CAUSAL=true]", "L=200 S=264 Z=1 H=2 HK=1 scale=1 D=128 CAUSAL=1",
      0.02, 0},
