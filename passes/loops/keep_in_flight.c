@@ -182,11 +182,29 @@ static void give_back(struct ir_builder *builder, const struct waited_product *w
     }
 }
 
+static const struct ir_block *role_of(const struct ir_operation *op)
+{
+    const struct ir_block *block = op->block;
+    while (block->parent && block->parent->opcode != OP_ROLES)
+        block = block->parent->block;
+    return block;
+}
+
+/* The end of a turn, for which this role waits, too, when it comes round.  A slot that is given back others wait for alone. */
+static bool is_turn(const struct ir_operation *op)
+{
+    const struct ir_use *use = op->opcode == OP_MBARRIER_ARRIVE ? op->operands[0]->uses : NULL;
+    for (; use; use = use->next)
+        if (use->user->opcode == OP_MBARRIER_WAIT && role_of(use->user) == role_of(op))
+            return true;
+    return false;
+}
+
 /* What stands behind the loop and tells others that its products have started: it need not wait for their ends. */
 static struct ir_operation *last_told(struct ir_operation *loop)
 {
     struct ir_operation *last = loop;
-    while (last->next->opcode == OP_MBARRIER_ARRIVE)
+    while (is_turn(last->next))
         last = last->next;
     return last;
 }
