@@ -800,7 +800,9 @@ static int launch_blocks(const struct tile_rt_call *call, void *function, struct
 static int64_t count_blocks(const struct tile_rt_call *call, int64_t base, int64_t *covered)
 {
     const struct tile_rt_variant *variant = call->variant;
-    int64_t cluster = variant->cluster > 1 ? variant->cluster : 1, most = MAX_BLOCKS / cluster * cluster;
+    int64_t cluster = variant->cluster > 1 ? variant->cluster : 1;
+    int64_t together = variant->persistent < 0 ? -(int64_t)variant->persistent : 1;
+    int64_t most = MAX_BLOCKS / (cluster * together) * (cluster * together); /* no launch ends within a block */
     int64_t blocks = *covered = call->programs - base;
     if (variant->persistent > 0) {
         most = (int64_t)variant->persistent * call->sm_count / cluster * cluster;
@@ -809,8 +811,7 @@ static int64_t count_blocks(const struct tile_rt_call *call, int64_t base, int64
     } else if (blocks > most) {
         blocks = *covered = most;
     }
-    if (variant->persistent < 0)
-        blocks = (blocks - variant->persistent - 1) / -variant->persistent;
+    blocks = (blocks + together - 1) / together;
     return (blocks + cluster - 1) / cluster * cluster; /* blocks without a program end at once */
 }
 

@@ -478,6 +478,10 @@ static void split(void)
     n = (INT64_C(1) << 31) + 1;
     EXPECT_STATUS(launch(&stream0), TILE_OK, "");
     EXPECT(cuda->launches == 2 && cuda->bases[1] == 0x7ffffffc && cuda->last.grid[0] == 8);
+    product_variants[0].cluster = 1;
+    product_variants[0].persistent = -4; /* programs share blocks: none is of two launches */
+    EXPECT_STATUS(launch(&stream0), TILE_OK, "");
+    EXPECT(cuda->launches == 4 && cuda->bases[3] == 0x7ffffffc && cuda->last.grid[0] == 2);
 }
 static void information(void)
 {
