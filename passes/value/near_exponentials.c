@@ -24,6 +24,7 @@ enum { MOST_SEEN = 64, MOST_STEPS = 4 };
 
 /* What is made of one exponential. */
 struct trace {
+    const struct ir_operation *maximum;
     struct ir_operation *quotients[MOST_SEEN];
     int quotient_count, seen;
     bool summed;
@@ -37,15 +38,26 @@ static bool is_exponential(const struct ir_operation *op)
     return function == IR_MATH_EXP || function == IR_MATH_EXP2;
 }
 
-static bool is_below_maximum(const struct ir_value *value)
+/* The maximum of the value that it is subtracted from: of others all may lie far below.  NULL: there is none. */
+static const struct ir_operation *find_maximum(const struct ir_value *value)
 {
-    const struct ir_operation *op = value->definition;
-    if (!op || op->opcode != OP_SUB)
-        return false;
-    op = op->operands[1]->definition;
+    const struct ir_operation *difference = value->definition, *op;
+    if (!difference || difference->opcode != OP_SUB)
+        return NULL;
+    op = difference->operands[1]->definition;
     while (op && (op->opcode == OP_SPLAT || op->opcode == OP_BROADCAST || op->opcode == OP_RESHAPE))
         op = op->operands[0]->definition;
-    return op && op->opcode == OP_REDUCE && ir_number(op, IR_ATTRIBUTE_KIND, 0) == IR_REDUCE_MAX;
+    bool is_maximum = op && op->opcode == OP_REDUCE && ir_number(op, IR_ATTRIBUTE_KIND, 0) == IR_REDUCE_MAX &&
+                      op->operands[0] == difference->operands[0];
+    return is_maximum ? op : NULL;
+}
+
+/* Whether each line that is summed has a maximum of its own among its elements. */
+static bool sums_its_lines(const struct trace *trace, const struct ir_operation *sum)
+{
+    const struct ir_operation *maximum = trace->maximum;
+    return sum->operands[0]->type != maximum->operands[0]->type ||
+           ir_number(sum, IR_ATTRIBUTE_AXIS, 0) == ir_number(maximum, IR_ATTRIBUTE_AXIS, 0);
 }
 
 /* Never below 0, as far as one sees in a few steps. */
@@ -102,7 +114,8 @@ static bool keeps_error(struct trace *trace, const struct ir_use *use, bool posi
     case OP_REDUCE:
         trace->summed = true;
         return ir_number(op, IR_ATTRIBUTE_KIND, IR_REDUCE_ADD) == IR_REDUCE_ADD && op->operand_count == 1 &&
-               (positive || PLANTED(near_sums_any_sign)) && becomes_short(trace, op->results[0], true);
+               sums_its_lines(trace, op) && (positive || PLANTED(near_sums_any_sign)) &&
+               becomes_short(trace, op->results[0], true);
     default: return false;
     }
 }
@@ -125,10 +138,11 @@ struct search {
 static void look(struct ir_operation *op, void *context)
 {
     struct search *search = context;
-    struct trace trace = {0};
-    if (!is_exponential(op) || op->results[0]->type->element != IR_F32 || ir_attribute(op, IR_ATTRIBUTE_NEAR) ||
-        !is_below_maximum(op->operands[0]) || !becomes_short(&trace, op->results[0], true) || !trace.summed ||
-        !pass_fuel(search->context))
+    if (!is_exponential(op))
+        return;
+    struct trace trace = {.maximum = find_maximum(op->operands[0])};
+    if (!trace.maximum || op->results[0]->type->element != IR_F32 || ir_attribute(op, IR_ATTRIBUTE_NEAR) ||
+        !becomes_short(&trace, op->results[0], true) || !trace.summed || !pass_fuel(search->context))
         return;
     ir_set_number(op, IR_ATTRIBUTE_NEAR, 1);
     for (int i = 0; i < trace.quotient_count; i++)
