@@ -28,10 +28,11 @@ static int64_t step_of_index(const struct ir_operation *loop, const struct ir_va
     return 0;
 }
 
-/* The same view, or two arguments: those that share memory at all are one view (`alias`, which the wrapper checks). */
+/* The same view, or two arguments of a kernel: those that share memory at all are one view (`alias`, which the wrapper checks). */
 static bool is_one_view(const struct ir_value *a, const struct ir_value *b)
 {
-    return a == b || (!a->definition && !b->definition && !a->block->parent && !b->block->parent);
+    bool are_arguments = !a->definition && !b->definition && !a->block->parent && !b->block->parent;
+    return a == b || (are_arguments && a->block->function->is_kernel);
 }
 
 /* Whether the index is another one in each iteration, by at least `covered`.  The loop's variable itself is another one by

@@ -176,7 +176,6 @@ static int64_t program_number(const struct run *run, enum ir_opcode opcode)
     return opcode == OP_PROGRAM_COUNT || !run->blocks ? run->programs : run->blocks;
 }
 
-/* Each operation by the file that has its meaning. */
 /* Parts of a program differ in the last dimension of the grid alone. */
 static void execute_meeting(struct frame *frame, const struct ir_operation *operation)
 {
@@ -194,6 +193,7 @@ static void execute_meeting(struct frame *frame, const struct ir_operation *oper
         between_synchronise(run, operation);
 }
 
+/* Each operation by the file that has its meaning. */
 static void execute_by_opcode(struct frame *frame, const struct ir_operation *operation)
 {
     struct run *run = frame->run;

@@ -303,8 +303,8 @@ static void emit_operation(struct cpu_emitter *e, const struct cpu_plan *plan, s
 #define PER_ELEMENT(id, ...) case OP_##id:
 #include "ir/ops.def"
         break;
-    case OP_ASM:
     case OP_MEET: cpu_report(e, operation->at, "parts that meet in a cluster"); return;
+    case OP_ASM:
     case OP_ASM_EFFECT: cpu_report(e, operation->at, "text for another machine"); return;
 #define VALUE_LEVEL(id)
 #define SCHEDULE_LEVEL(id) case OP_##id:
