@@ -216,7 +216,7 @@ static void parts(void)
     product_variants[0].map_count = cuda->map_count = 1;
     product_variants[0].maps = &map;
     map.rank = 4;
-    map.part = 1;
+    map.flags = TILE_RT_MAP_PART;
     map.dimension[2] = map.dimension[3] = 0;
     map.box[2] = map.box[3] = 1;
     EXPECT_STATUS(launch(&stream0), TILE_OK, "");
