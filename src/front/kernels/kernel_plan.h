@@ -167,10 +167,9 @@ struct entry_plan {
 
 /* One variant: values of keys, schedule, facts. */
 struct facts {
-    int special; /* clause `specialize`, or -1 */
-    bool
-        aligned; /* bases and strides of what is read are multiples of 16 bytes; of what is written, see asks_alignment */
-    int *unit;   /* per parameter: dimension whose stride is 1 besides the declared, or -1 */
+    int special;   /* clause `specialize`, or -1 */
+    bool aligned;  /* bases and strides are multiples of 16 bytes, but for those that parameter_is_asked tells */
+    int *unit;     /* per parameter: dimension whose stride is 1 besides the declared, or -1 */
     int *presence; /* per parameter: 1 known to be there, -1 known to be absent, 0 not known */
 };
 struct variant_plan {
