@@ -297,8 +297,8 @@ static void other_abi(void)
     EXPECT_STATUS(tile_rt_launch(&kernel, TILE_CPU, arguments), TILE_ERR_ABI, "or a later one");
     EXPECT_STATUS(tile_rt_load(&kernel), TILE_ERR_ABI, "version");
     kernel.abi = TILE_RT_ABI;
-    kernel.needs = 4;
-    EXPECT_STATUS(tile_rt_launch(&kernel, TILE_CPU, arguments), TILE_ERR_ABI, "does not know yet (bits 4)");
+    kernel.needs = 1u << 30;
+    EXPECT_STATUS(tile_rt_launch(&kernel, TILE_CPU, arguments), TILE_ERR_ABI, "does not know yet (bits 40000000)");
     EXPECT_STATUS(tile_rt_load(&kernel), TILE_ERR_ABI, "or a later one");
 }
 static void no_cpu_code(void)
