@@ -148,7 +148,8 @@ nothing() {
     texts sm_80,sm_90a 'matmul<bf16, bf16>' "$examples/matmul.tile"
     for text in matmul_*.sm_80.ptx matmul_*.sm_90a.ptx; do
         most=4400
-        case $text in *.4.sm_90a.ptx) ;; *.sm_90a.ptx) most=5700 ;; esac
+        # by TMA, whose stores have a way by threads beside it: 128 elements, eight instructions each
+        case $text in *.[456].sm_90a.ptx) ;; *.sm_90a.ptx) most=6600 ;; esac
         count=$(grep -cE '^[[:space:]]+(@!?%p[0-9]+ )?[a-z]' "$text")
         [ "$count" -gt 2000 ] && [ "$count" -lt "$most" ] || { echo "$text: $count instructions"; return 1; }
     done
