@@ -436,11 +436,11 @@ kernel odd(a: in bf16[M, K], b: in bf16[N, K], c: out f32[M, N])
 }
 TILE
         rm -f -- ./*.ptx
-        "$TILECC" -w -arch=sm_90a --emit=ptx odd.tile
+        "$TILECC" -w -arch=sm_90a --plan='odd.tile:5: programs(1)' --emit=ptx odd.tile # two consumers would have the text twice
         text=odd.0.sm_90a.ptx
         [ "$(grep -c 'wgmma\.mma_async' "$text")" -eq 5 ]
         [ "$(grep -c "m64n${n}k16" "$text")" -eq 5 ]
-        [ "$(grep -c 'cp\.async\.bulk\.tensor.*global' "$text")" -eq 10 ] # of 16 columns: as wide as the swizzle
+        [ "$(grep -c 'cp\.async\.bulk\.tensor.*shared::cluster' "$text")" -eq 10 ] # of 16 columns: as wide as the swizzle
     done
 }
 
