@@ -101,16 +101,17 @@ END
 }
 
 @test "a product in three loops is compiled about as fast as in one" {
+    # tiles of 64 rows would have two consumers in one loop and one in three
     # check_machine ran all rounds of the inner loops until it had no steps left: six times as long
     write() { # NAME LOOPS FACTORS
         repeated "$1.tile" <<END
 kernel sumNUMBER(x: in f16[R, Q, M, K], w: in f16[R, Q, K, N], y: out f16[M, N])
-    grid(n: cdiv(N, 64), m: cdiv(M, 64))
+    grid(n: cdiv(N, 64), m: cdiv(M, 128))
 {
-    var s = f32[64, 64](0);
+    var s = f32[128, 64](0);
     $2 for k in 0..K step 32
-        s += x[$3, m*64 +: 64, k +: 32] @ w[$3, k +: 32, n*64 +: 64];
-    y[m*64 +: 64, n*64 +: 64] = f16(s);
+        s += x[$3, m*128 +: 128, k +: 32] @ w[$3, k +: 32, n*64 +: 64];
+    y[m*128 +: 128, n*64 +: 64] = f16(s);
 }
 END
     }
