@@ -33,6 +33,7 @@ static char *read_text(struct arena *arena, const char *name)
 }
 
 static const char *name_target(int target) { return target_rows[target].name; }
+static bool has_clusters(int target) { return target_rows[target].flags & TARGET_CLUSTER; }
 
 typedef int choose_schedules(void *context, const struct kernel_entry *entry, int count,
                              const struct kernel_variant *candidates, int most, struct kernel_choice *choices);
@@ -51,7 +52,8 @@ static struct kernel_module *compile_example(struct arena *arena, struct diagnos
                                     .choose_context = context,
                                     .target_count = 1,
                                     .targets = &target,
-                                    .target_name = name_target};
+                                    .target_name = name_target,
+                                    .has_clusters = has_clusters};
     const char *text = read_text(arena, arena_printf(arena, "examples/%s", file));
     struct source source = {.name = file, .text = text, .size = strlen(text)};
     struct kernel_module *module = front_compile(&options, &source, NULL, NULL);
