@@ -440,11 +440,20 @@ static bool is_waited_for_by_loop(const struct pipelining *p, const struct ir_op
     return false;
 }
 
+/* cp.async brings bits as they are, and what is to be rounded on its way goes through registers. */
+static bool has_rounding(const struct pipelining *p)
+{
+    for (int i = 0; i < p->found.count; i++)
+        if (ir_attribute(p->found.data[i], IR_ATTRIBUTE_PRECISION))
+            return true;
+    return false;
+}
+
 bool pass_prefetch_copies(struct ir_function *function, struct pass_context *context)
 {
     struct pipelining p = {.context = context, .function = function};
-    p.asynchronous = !context->target || (context->target->flags & TARGET_CP_ASYNC);
     ir_walk(function->body, collect, &p);
+    p.asynchronous = (!context->target || (context->target->flags & TARGET_CP_ASYNC)) && !has_rounding(&p);
     if (p.found.count)
         sink_names(&p);
     for (int i = 0; i < p.found.count; i++)

@@ -102,9 +102,12 @@ static struct ir_value *load_tile(struct ir_builder *builder, const struct ir_op
     return tile;
 }
 
-static void store_tile(struct ir_builder *builder, struct ir_value *tile, struct ir_value *buffer)
+static void store_tile(struct ir_builder *builder, const struct ir_operation *copy, struct ir_value *tile,
+                       struct ir_value *buffer)
 {
-    ir_build(builder, OP_BUFFER_STORE, 2, (struct ir_value *[]){tile, buffer}, 0, NULL);
+    struct ir_operation *store = ir_build(builder, OP_BUFFER_STORE, 2, (struct ir_value *[]){tile, buffer}, 0, NULL);
+    if (ir_attribute(copy, IR_ATTRIBUTE_PRECISION))
+        ir_set_number(store, IR_ATTRIBUTE_PRECISION, ir_number(copy, IR_ATTRIBUTE_PRECISION, 0));
 }
 
 /* Starts a copy to the slot; without cp.async it is in registers until store_tile. */
@@ -180,7 +183,7 @@ static void build_prologue(struct emitter *e, struct ir_operation *loop)
                 continue;
             struct ir_value *tile = start_copy(e, &ahead, &inner, copy, slot);
             if (tile)
-                store_tile(&inner, tile, rewrite_slot(&inner, copy->ring, slot));
+                store_tile(&inner, copy->copy, tile, rewrite_slot(&inner, copy->ring, slot));
         }
         inner.at = loop->at;
         ir_build(&inner, OP_YIELD, 0, NULL, 0, NULL);
@@ -306,9 +309,9 @@ static void build_body(struct emitter *e)
     for (int c = 0; c < e->plan->copies.count; c++) { /* the other places may stand before one of these */
         struct pipelined_copy *copy = &e->plan->copies.data[c];
         forget_token(copy->copy);
-        ir_remove(copy->copy);
         if (copy->tile)
-            store_tile(&bottom, copy->tile, rewrite_slot(&bottom, copy->ring, e->write));
+            store_tile(&bottom, copy->copy, copy->tile, rewrite_slot(&bottom, copy->ring, e->write));
+        ir_remove(copy->copy);
     }
     ir_add_operand(yield, rewrite_next_slot(&bottom, e->read, e->plan->slots));
     ir_add_operand(yield, e->read);
@@ -356,7 +359,7 @@ void copies_emit_alone(struct pass_context *context, struct ir_operation *copy, 
         struct ir_value *operands[IR_MAX_RANK + 3];
         for (int i = 0; i < 1 + access.rank; i++)
             operands[i] = copy->operands[i];
-        store_tile(&builder, load_tile(&builder, copy, &access, operands, 1 + access.rank), access.buffer);
+        store_tile(&builder, copy, load_tile(&builder, copy, &access, operands, 1 + access.rank), access.buffer);
     }
     ir_remove(copy);
 }
