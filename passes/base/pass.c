@@ -10,8 +10,7 @@ static void report(struct pass_context *context, enum diagnostic_code code, stru
     struct diagnostic *diagnostic = diag_report(context->diagnostics, code, at, "%s%s%s",
                                                 named ? context->name ? context->name : "pass" : "", named ? ": " : "",
                                                 text.data);
-    if (context->instance)
-        diag_instance(context->diagnostics, diagnostic, context->instance);
+    diag_instance(context->diagnostics, diagnostic, context->instance);
     buffer_free(&text);
 }
 

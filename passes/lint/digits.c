@@ -64,8 +64,7 @@ static void look(struct ir_operation *op, void *context)
     struct diagnostic *d = diag_report(lint->diagnostics, DIAGNOSTIC_W1015, op->at,
                                        "this was computed in f32, and has no more of its digits as f64");
     diag_note(lint->diagnostics, d, number->at, "a number alone is f32: give it the type here, `f64(...)`");
-    if (lint->instance)
-        diag_instance(lint->diagnostics, d, lint->instance);
+    diag_instance(lint->diagnostics, d, lint->instance);
 }
 
 void lint_digits(const struct lint *lint, const struct ir_function *function)

@@ -241,8 +241,7 @@ static void report(const struct padding_walk *w, const struct padding_finding *f
         if (finding->pads >> i & 1)
             first = w->pads[i].load;
     struct diagnostic *d = begin(w, finding, view_name(first));
-    if (lint->instance)
-        diag_instance(lint->diagnostics, d, lint->instance);
+    diag_instance(lint->diagnostics, d, lint->instance);
     const char *other = writes(finding->op) && !has_index_tile(finding->op) ? NULL : find_other(w, finding);
     for (int i = 0; i < w->pad_count; i++) {
         if (!(finding->pads >> i & 1))

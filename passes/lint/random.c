@@ -1,6 +1,6 @@
-/* Random numbers that are the same in each instance: `y[m*64 +: 64] = where(rand(seed, iota(64)) > p, ...)` counts from 0 in every
- * one.  Told where what is stored comes of them element by element, and lies elsewhere in other instances along the same dimension;
- * numbers that rows share, as signs of columns, are stored in the same columns. */
+/* Random numbers that are the same in each instance: `y[m*64 +: 64] = where(rand(seed, iota(64)) > p, ...)` counts from 0
+ * in every one.  Told where what is stored comes of them element by element, and lies elsewhere in other instances along
+ * the same dimension; numbers that rows share, as signs of columns, are stored in the same columns. */
 #include "ir/query.h"
 #include "passes/lint/form.h"
 #include "passes/lint/lint.h"
@@ -9,7 +9,6 @@ enum { MOST_STEPS = 2000 };
 
 struct drawn {
     const struct lint *lint;
-    const struct ir_function *function;
     struct forms forms;
     bool told;
 };
@@ -34,34 +33,37 @@ static const struct ir_operation *find_drawn(struct drawn *s, const struct ir_va
     return found;
 }
 
+static void report(struct drawn *s, const struct ir_operation *draw, const struct ir_operation *store, int g,
+                   int64_t distance)
+{
+    struct diagnostics *diagnostics = s->lint->diagnostics;
+    const char *name = s->lint->entry->grid_names.data[g];
+    struct diagnostic *d = diag_report(diagnostics, DIAGNOSTIC_W1017, draw->at,
+                                       "all instances along `%s` draw the same random numbers", name);
+    diag_instance(diagnostics, d, s->lint->instance);
+    diag_note(diagnostics, d, store->at,
+              "they make elements that lie %lld further from one `%s` to the next: count the numbers as these, "
+              "`rand(seed, %s*%lld + iota(n))`",
+              (long long)distance, name, name, (long long)distance);
+    s->told = true;
+}
+
 static void check_store(struct ir_operation *op, void *context)
 {
     struct drawn *s = context;
     struct ir_access access;
-    if (op->opcode != OP_STORE || s->told || !ir_access_of(op, &access) || access.value->type->rank != 1)
+    if (op->opcode != OP_STORE || !ir_access_of(op, &access) || access.value->type->rank != 1)
         return;
     for (int d = 0; d < access.rank; d++) {
         if (access.place[d] <= 1 && access.place[d] != IR_GATHER)
             continue;
         struct form form = access.place[d] == IR_GATHER ? form_of_tile(&s->forms, access.index[d])
                                                         : form_of(&s->forms, access.index[d]);
-        for (int g = 0; g < s->lint->entry->grid_names.count && form.known; g++) {
+        for (int g = 0; g < s->lint->entry->grid_names.count && form.known && !s->told; g++) {
             int steps = MOST_STEPS;
             const struct ir_operation *draw = form.moves[g] ? find_drawn(s, access.value, g, &steps) : NULL;
-            if (!draw)
-                continue;
-            const char *name = s->lint->entry->grid_names.data[g];
-            struct diagnostic *diagnostic = diag_report(s->lint->diagnostics, DIAGNOSTIC_W1017, draw->at,
-                                                        "all instances along `%s` draw the same random numbers", name);
-            if (s->lint->instance)
-                diag_instance(s->lint->diagnostics, diagnostic, s->lint->instance);
-            diag_note(
-                s->lint->diagnostics, diagnostic, op->at,
-                "they make elements that lie %lld further from one `%s` to the next: count the numbers as these, `rand(seed, "
-                "%s*%lld + iota(n))`",
-                (long long)form.moves[g], name, name, (long long)form.moves[g]);
-            s->told = true;
-            return;
+            if (draw)
+                report(s, draw, op, g, form.moves[g]);
         }
     }
 }
@@ -69,6 +71,6 @@ static void check_store(struct ir_operation *op, void *context)
 void lint_random(const struct lint *lint, const struct ir_function *function)
 {
     struct drawn *s = ARENA_NEW(lint->arena, struct drawn);
-    *s = (struct drawn){.lint = lint, .function = function, .forms = forms_make(lint->arena, function)};
+    *s = (struct drawn){.lint = lint, .forms = forms_make(lint->arena, function)};
     ir_walk(function->body, check_store, s);
 }

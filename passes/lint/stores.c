@@ -198,8 +198,7 @@ static struct diagnostic *report(const struct stores *s, enum diagnostic_code co
                                  const char *text)
 {
     struct diagnostic *d = diag_report(s->lint->diagnostics, code, op->at, "%s", text);
-    if (s->lint->instance)
-        diag_instance(s->lint->diagnostics, d, s->lint->instance);
+    diag_instance(s->lint->diagnostics, d, s->lint->instance);
     return d;
 }
 

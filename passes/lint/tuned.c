@@ -131,8 +131,7 @@ static bool check_place(struct tuned *t, const struct kernel_tuned *place)
         t->lint->diagnostics, DIAGNOSTIC_W1006, op->at,
         "no more than %lld elements of `%s` along dimension %d are %s, and `tune` chooses how many: `%s`",
         (long long)t->end, t->argument->name, dimension, stores ? "stored" : "read", place->text);
-    if (t->lint->instance)
-        diag_instance(t->lint->diagnostics, d, t->lint->instance);
+    diag_instance(t->lint->diagnostics, d, t->lint->instance);
     diag_note(
         t->lint->diagnostics, d, op->at,
         "go through them in a loop or a grid by steps of `%s`; or let the extent choose, `const(%s: {...} >= n)`; or say "

@@ -207,8 +207,7 @@ static void report(const struct within *w, const struct scatter *scatter, const 
         updates ? "elements of one tile meet at an element%s, and only one of them updates it"
                 : "elements of one tile are stored in the same element%s",
         where);
-    if (w->lint->instance)
-        diag_instance(diagnostics, d, w->lint->instance);
+    diag_instance(diagnostics, d, w->lint->instance);
     diag_note(diagnostics, d, scatter->op->at,
               updates ? "[%s] and [%s] of the indexes are the same; `atomic_add` and its like update it for each"
                       : "[%s] and [%s] of the indexes are the same, and which of the two values is kept nobody knows",

@@ -145,6 +145,8 @@ void diag_fixit(struct diagnostics *diagnostics, struct diagnostic *diagnostic, 
 
 void diag_instance(struct diagnostics *diagnostics, struct diagnostic *diagnostic, const char *text)
 {
+    if (!text)
+        return;
     for (struct instance_line *line = diagnostic->instances; line; line = line->next)
         if (strcmp(line->text, text) == 0)
             return;

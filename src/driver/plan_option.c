@@ -65,8 +65,7 @@ bool plan_option_report(struct compilation *compilation)
                 : diag_report(compilation->diagnostics, DIAGNOSTIC_E1008, (struct location){0},
                               "--plan: no loop for a GPU that reads tiles or multiplies stands at %s:%d", asked->file,
                               asked->line);
-        if (asked->instance)
-            diag_instance(compilation->diagnostics, d, asked->instance);
+        diag_instance(compilation->diagnostics, d, asked->instance);
         good = false;
     }
     return good;

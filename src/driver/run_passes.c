@@ -150,8 +150,7 @@ static void warn_of_idle_knobs(struct compilation *compilation, const struct idl
         if (!everywhere)
             continue;
         struct diagnostic *d = diag_report(compilation->diagnostics, DIAGNOSTIC_W1204, knob->at, "%s", knob->text);
-        if (knob->instance)
-            diag_instance(compilation->diagnostics, d, knob->instance);
+        diag_instance(compilation->diagnostics, d, knob->instance);
     }
 }
 
