@@ -21,30 +21,10 @@ static bool shift_left(wide_integer a, wide_integer distance, wide_integer *resu
     return a == 0 || (!out && *result >> (int)distance == a);
 }
 
-bool arithmetic_knows(enum ir_opcode opcode)
+/* As arithmetic_exact; *known: whether the operation is one of these. */
+static bool compute(enum ir_opcode opcode, wide_integer a, wide_integer b, wide_integer *result, bool *known)
 {
-    switch (opcode) {
-    case OP_ADD:
-    case OP_SUB:
-    case OP_MUL:
-    case OP_DIV:
-    case OP_REM:
-    case OP_MIN:
-    case OP_MAX:
-    case OP_AND:
-    case OP_OR:
-    case OP_XOR:
-    case OP_SHL:
-    case OP_SHR:
-    case OP_NEG:
-    case OP_ABS:
-    case OP_NOT: return true;
-    default: return false;
-    }
-}
-
-bool arithmetic_exact(enum ir_opcode opcode, wide_integer a, wide_integer b, wide_integer *result)
-{
+    *known = true;
     switch (opcode) {
     case OP_ADD: return !__builtin_add_overflow(a, b, result);
     case OP_SUB: return !__builtin_sub_overflow(a, b, result);
@@ -61,8 +41,24 @@ bool arithmetic_exact(enum ir_opcode opcode, wide_integer a, wide_integer b, wid
     case OP_NEG: return !__builtin_sub_overflow((wide_integer)0, a, result);
     case OP_ABS: *result = a; return a >= 0 || !__builtin_sub_overflow((wide_integer)0, a, result);
     case OP_NOT: *result = ~a; return true;
-    default: die("%s is no arithmetic on integers", ir_op_info[opcode].name);
+    default: *known = false; return false;
     }
+}
+
+bool arithmetic_knows(enum ir_opcode opcode)
+{
+    wide_integer result;
+    bool known;
+    compute(opcode, 0, 1, &result, &known);
+    return known;
+}
+
+bool arithmetic_exact(enum ir_opcode opcode, wide_integer a, wide_integer b, wide_integer *result)
+{
+    bool known, fits = compute(opcode, a, b, result, &known);
+    if (!known)
+        die("%s is no arithmetic on integers", ir_op_info[opcode].name);
+    return fits;
 }
 
 static wide_integer widen(enum ir_element e, uint64_t bits)
@@ -87,15 +83,15 @@ static wide_integer shift_distance(enum ir_element e, uint64_t bits)
 
 bool arithmetic_integer(enum ir_opcode opcode, enum ir_element e, uint64_t a, uint64_t b, uint64_t *bits)
 {
-    bool shifts = opcode == OP_SHL || opcode == OP_SHR;
+    bool known, shifts = opcode == OP_SHL || opcode == OP_SHR;
     wide_integer right = shifts ? shift_distance(e, b) : widen(e, b), result;
     if (opcode == OP_MULHI) {
         *bits = ir_int_to_bits(e, (int64_t)multiply_high(e, a, b));
         return true;
     }
-    if (!arithmetic_knows(opcode))
+    compute(opcode, widen(e, a), right, &result, &known); /* what does not fit wraps */
+    if (!known)
         return false;
-    arithmetic_exact(opcode, widen(e, a), right, &result); /* what does not fit wraps */
     if (e == IR_BOOL)
         result &= 1;
     *bits = ir_int_to_bits(e, (int64_t)(uint64_t)result);
