@@ -112,7 +112,7 @@ static bool orders_so(const struct ir_operation *op, enum side side)
 {
     bool atomic = ir_op_info[op->opcode].traits & IR_TRAIT_ATOMIC;
     int64_t order = ir_number(op, IR_ATTRIBUTE_ORDER, IR_ORDER_RELAXED);
-    if (op->opcode == OP_CALL ||
+    if (op->opcode == OP_CALL || op->opcode == OP_MEET ||
         (atomic && alias_orders(op) && order != (side == LEARNS ? IR_ORDER_RELEASE : IR_ORDER_ACQUIRE)))
         return true;
     for (int r = 0; r < op->region_count; r++)

@@ -14,8 +14,8 @@ bool alias_may(const struct ir_value *a, const struct ir_value *b);
 bool alias_clobbers(const struct ir_operation *write, const struct ir_operation *load);
 /* Whether an operation alone orders other accesses: an atomic with acquire or release, a barrier, a call. */
 bool alias_orders(const struct ir_operation *operation);
-/* Whether an acquire (or a call) may come in front of the operation in one run of the function, so that what it reads
- * may be there only behind that: nothing may read it earlier. */
+/* Whether an acquire (or a call, or a meeting, which is both) may come in front of the operation in one run of the
+ * function, so that what it reads may be there only behind that: nothing may read it earlier. */
 bool alias_follows_acquire(const struct ir_operation *operation);
 /* Whether a release (or a call) may come behind it, which says that the operation is over. */
 bool alias_precedes_release(const struct ir_operation *operation);
