@@ -737,12 +737,14 @@ static int64_t sorting_warps(const struct sizes *sizes)
  * of 16 bytes a thread (sums of 4096 bf16: 36.5 us on 8 warps, 38.4 on 4; of 4096 f32: 66.7 on 16, 70.5 on 4), on
  * 32 warps where that is enough (of 16384 bf16: 67.3, 70.3 on 16); those with another reduction, which write no tile,
  * by eight, so that more rows are under way (log-sum-exp of 4096 bf16: 41.7 us on 2 warps, 45.4 on 4; of 16384: 83 on
- * 8, 107 on 16).  Rows of 8192 elements and more of 16 bits, read by one load and no other, want 64: more bytes are on their way, and
- * what lies behind a row's end costs less (softmax of 5120 bf16 in 8192: 28.5 us on 8 warps, 26.9 on 4; of 16384: 139 on 16,
- * 135 on 8).  Short ones in a loop that carries sums of
- * columns beside them want 8: registers are for the rows to come; of longer ones shared memory has these.  Products take 64 accumulators a thread, on up to 8 warps, on up to 16 where 8 would hold more than 96
- * together: ptxas spills then and takes minutes.  A number that the author gave is taken, as a power of two, unless a
- * product's accumulators would not fit into a thread's registers (more than 128). */
+ * 8, 107 on 16).  Rows of 8192 elements and more of 16 bits, read by one load and no other, want 64: more bytes are on
+ * their way, and what lies behind a row's end costs less (softmax of 5120 bf16 in 8192: 28.5 us on 8 warps, 26.9 on 4; of
+ * 16384: 139 on 16, 135 on 8).  Short ones in a loop that carries sums of columns beside them want 8: registers are for
+ * the rows to come; of longer ones shared memory has these.
+ *
+ * Products take 64 accumulators a thread, on up to 8 warps, on up to 16 where 8 would hold more than 96 together: ptxas
+ * spills then and takes minutes.  A number that the author gave is taken, as a power of two, unless a product's
+ * accumulators would not fit into a thread's registers (more than 128). */
 int layout_choose_warps(struct ir_function *function, bool producer)
 {
     struct sizes sizes = {0};

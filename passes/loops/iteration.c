@@ -28,7 +28,8 @@ static int64_t step_of_index(const struct ir_operation *loop, const struct ir_va
     return 0;
 }
 
-/* The same view, or two arguments of a kernel: those that share memory at all are one view (`alias`, which the wrapper checks). */
+/* The same view, or two arguments of a kernel: those that share memory at all are one view (`alias`, which the wrapper
+ * checks). */
 static bool is_one_view(const struct ir_value *a, const struct ir_value *b)
 {
     bool are_arguments = !a->definition && !b->definition && !a->block->parent && !b->block->parent;

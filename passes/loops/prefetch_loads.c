@@ -19,8 +19,9 @@
  * a value carried round a loop changes its register, and that waits for a load that is still running.
  *
  * Right because a load runs ahead only if its iteration comes, it has the same operands, and nothing in the loop
- * writes what it reads (but for a store behind it to the same view that other iterations do not read) or orders memory.  Scalars that the loop carries and that loads depend on are computed ahead
- * too, if they are arithmetic on such scalars; so is the condition of a while. */
+ * writes what it reads (but for a store behind it to the same view that other iterations do not read) or orders memory.
+ * Scalars that the loop carries and that loads depend on are computed ahead too, if they are arithmetic on such scalars;
+ * so is the condition of a while. */
 #include "passes/loops/prefetch_loads.h"
 
 #include "base/plant.h"

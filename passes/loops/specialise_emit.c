@@ -67,8 +67,8 @@ static void pass_over(struct role *r, int ring, int programs)
     if (!programs)
         return;
     struct ir_value *fillings = outline_fillings(r->o, ring, &r->builder, r->again.map);
-    struct ir_value *round = number(r,
-                                    INT64_C(2) * slots); /* fillings behind which slot and phase are what they were */
+    /* fillings behind which slot and phase are what they were */
+    struct ir_value *round = number(r, INT64_C(2) * slots);
     fillings = ir_binary(&r->builder, OP_MUL, fillings, ir_constant_int(&r->builder, fillings->type, programs));
     fillings = ir_binary(&r->builder, OP_REM, fillings, ir_cast(&r->builder, round, fillings->type->element));
     struct ir_value *place = ir_binary(&r->builder, OP_MUL, state->phase, number(r, slots));

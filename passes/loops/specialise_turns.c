@@ -14,9 +14,10 @@
  * Else nothing orders the two: each has registers and memory for its results by itself, and a slot is given back by the one
  * that it was filled for.
  *
- * Where one warpgroup consumes, alone on its multiprocessor, and blocks walk over programs.  On an H200 (bf16, tiles of 128 x 128 by
- * one warpgroup, the ratio to cublasLt's best): 8192 x 8192 x 512 0.79 by one consumer, 0.97 by two; 32768 x 1024 x 1024 0.89 and
- * 0.99; 4096 x 4096 x 4096 0.96 and 0.99; with a program a block 0.98 and 0.97; 2026-11-27-h200-turns.json. */
+ * Where one warpgroup consumes, alone on its multiprocessor, and blocks walk over programs.  On an H200 (bf16, tiles of
+ * 128 x 128 by one warpgroup, the ratio to cublasLt's best): 8192 x 8192 x 512 0.79 by one consumer, 0.97 by two;
+ * 32768 x 1024 x 1024 0.89 and 0.99; 4096 x 4096 x 4096 0.96 and 0.99; with a program a block 0.98 and 0.97;
+ * 2026-11-27-h200-turns.json. */
 #include "base/plant.h"
 #include "passes/base/budget.h"
 #include "passes/base/planning.h"

@@ -479,9 +479,9 @@ static void cap_registers(struct wide_tile *s, struct location at)
     pass_remark(s->context, at, "registers for %d blocks of a multiprocessor", s->blocks);
 }
 
-/* Two blocks of 16 warps fill the registers with 64 a thread.  Where tiles take half of them, and wait for two sums, ptxas takes a few more
- * unasked, and leaves a multiprocessor to one block.  (Softmax of 8192 rows of 16384 f32 on an H200: 0.82 of a copy with 68
- * registers.)  A limit that spills is raised again. */
+/* Two blocks of 16 warps fill the registers with 64 a thread.  Where tiles take half of them, and wait for two sums, ptxas
+ * takes a few more unasked, and leaves a multiprocessor to one block.  (Softmax of 8192 rows of 16384 f32 on an H200: 0.82
+ * of a copy with 68 registers.)  A limit that spills is raised again. */
 static bool cap_for_two(struct wide_tile *s)
 {
     int reductions = 0;

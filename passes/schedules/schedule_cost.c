@@ -11,8 +11,7 @@
  * Where whole warpgroups multiply, all that they read goes through shared memory, which is as busy as tensor cores, and copies
  * are bound by L2, which all multiprocessors share.  A row whose pitch is no multiple of 128 bytes begins in the middle of a
  * line, so that each piece of 128 bytes takes two, and one that is no multiple of 16 leaves copies to the threads; strides
- * tell that in each call.  Two blocks of a cluster ask once for what
- * both read.
+ * tell that in each call.  Two blocks of a cluster ask once for what both read.
  *
  * Answers of atomics are waited for, too.  A program of one warpgroup that has its multiprocessor for itself does
  * little else while it multiplies, so that a part of the lesser of the two is added.  The start of later programs is
@@ -288,8 +287,9 @@ static bool lacks_blocks(const struct walk *walk, const struct product *product)
     return walk->least_rows && product->m / 16 * (product->n / 8) < 16;
 }
 
-/* Shared memory's for a product of f32 by wgmma: what comes, the second factor for each 64 rows, and the first, which threads read
- * with two in a bank where it lies across.  (tf32 4096^3 on an H200, b by rows: 294 TFLOP/s by 128 x 256, 406 by 256 x 128.) */
+/* Shared memory's for a product of f32 by wgmma: what comes, the second factor for each 64 rows, and the first, which
+ * threads read with two in a bank where it lies across.  (tf32 4096^3 on an H200, b by rows: 294 TFLOP/s by 128 x 256, 406
+ * by 256 x 128.) */
 static double shared_cycles(const struct walk *walk, const struct product *product)
 {
     double rows = (double)product->m, columns = (double)product->n, k = (double)product->k;
@@ -492,7 +492,8 @@ static void add_branches(struct walk *walk, struct account *sum, const struct ir
     add_account(walk, sum, &way[1], 0.5);
 }
 
-/* A slot of a ring is filled anew when its copy has come and has been read.  The sums lie beside the ring when they are stored, as 16 bits. */
+/* A slot of a ring is filled anew when its copy has come and has been read.  The sums lie beside the ring when they are
+ * stored, as 16 bits. */
 static double shortest_turn(const struct walk *walk, double busy, double bytes)
 {
     double slots = floor((walk->row->shared_bytes - walk->carried_bytes / 2) / bytes);

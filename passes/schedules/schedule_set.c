@@ -1,8 +1,8 @@
 /* Each extent name that a modelled time asks for goes through 16 … 16384 in equal steps of its logarithm, one that only loops
  * run over through 128 … 16384, one that the grid counts one by one, as batches and heads, through 1 … 64.  On all
- * combinations, with rows that begin with lines and rows that straddle them, the candidates are compared by the logarithm of their time, a launch included: what loses a tenth of 5 µs and
- * of 5 ms counts the same.  The set begins with the default and takes the candidate that gains most, as long as that is
- * worth an instance.
+ * combinations, with rows that begin with lines and rows that straddle them, the candidates are compared by the logarithm of
+ * their time, a launch included: what loses a tenth of 5 µs and of 5 ms counts the same.  The set begins with the default and
+ * takes the candidate that gains most, as long as that is worth an instance.
  *
  * All of it is arithmetic on integers: what is chosen must not hang on the C library or the processor that compiles. */
 #include "passes/schedules/schedule_set.h"

@@ -100,9 +100,9 @@ const struct layout *layout_swizzled(struct layout_table *table, int rank, const
 /* The accumulator of m64nNk* wgmma over `warps` warps on rows (4 or more, a multiple of 4; every 4 warps hold 64
  * rows, more rows repeat): rank 2, extent[0] % 64 == 0, extent[1] % 8 == 0.  NULL otherwise. */
 const struct layout *layout_wgmma_accumulator(struct layout_table *table, const int *extent, int warps);
-/* The accumulator of mma.sync m16n8 with a grid of warps_m * warps_n warps (powers of two). */
 /* The rows that warps have of such a tile, with lanes side by side along them. */
 const struct layout *layout_wgmma_rows(struct layout_table *table, const int *extent, int warps);
+/* The accumulator of mma.sync m16n8 with a grid of warps_m * warps_n warps (powers of two). */
 const struct layout *layout_mma_accumulator(struct layout_table *table, int rank, const int *extent, int warps_m,
                                             int warps_n);
 /* The operand that goes with it, element of `bytes`: operand 0 is A (rows as the accumulator), 1 is B (columns). 

@@ -469,8 +469,8 @@ static void read_spills(const struct target_options *options, const struct nvptx
     }
 }
 
-/* Blocks a multiprocessor that walk over programs, 0: none do, -n: n programs share a block.  Those of an ordered grid are as many as run at once; with
- * another number they are slower, not wrong. */
+/* Blocks a multiprocessor that walk over programs, 0: none do, -n: n programs share a block.  Those of an ordered grid are
+ * as many as run at once; with another number they are slower, not wrong. */
 static int count_blocks(const struct target_row *row, const struct ir_function *function, int registers,
                         int64_t shared_bytes)
 {
@@ -643,13 +643,13 @@ static bool make_texts(struct job *job, const int *first)
     return run_text_workers(job, needs);
 }
 
-/* What ptxas made of each task that is its own first, to done[].  False: there is no text for one, which is reported. */
 static void show_command(const struct target_options *options, const struct nvptx_task *task)
 {
     if (options->log && !options->without_ptxas)
         ptxas_print_command(options, &target_rows[task->variant->target], task->variant->function->name);
 }
 
+/* What ptxas made of each task that is its own first, to done[].  False: there is no text for one, which is reported. */
 static bool make_cubins(struct job *job, const int *first, struct child_result *done)
 {
     bool *needs = ARENA_ARRAY(job->options->arena, bool, job->count);

@@ -2,9 +2,8 @@
  *
  * A factor is a tile in an operand layout or a buffer that is read in one.  Words are numbered as the layout's
  * registers, which stand in words of 4 bytes; word w holds registers w * (4 / bytes) and up.  An f64 is a word of its
- * own.  Words of a buffer are
- * loaded when they are first asked for, four 8 x 8 matrices of 16-bit units at a time (ldmatrix), or by themselves
- * where rows of 16 bytes do not lie together. */
+ * own.  Words of a buffer are loaded when they are first asked for, four 8 x 8 matrices of 16-bit units at a time
+ * (ldmatrix), or by themselves where rows of 16 bytes do not lie together. */
 #ifndef TILECC_NVPTX_FRAGMENT_H
 #define TILECC_NVPTX_FRAGMENT_H
 #include "targets/nvptx/lower/lower.h"

@@ -26,9 +26,8 @@ struct view {
     LLVMValueRef present;                                  /* i1 */
     int64_t alignment;                                     /* of data, bytes */
     int64_t stride_multiple[IR_MAX_RANK], extent_multiple[IR_MAX_RANK];
-    const struct ir_value
-        *asked;           /* the argument of which alignment and stride_multiple hold where view_ask says so, which
-                                   * stores ask; NULL: they hold */
+    /* the argument of which alignment and stride_multiple hold where view_ask says so, which stores ask; NULL: they hold */
+    const struct ir_value *asked;
     bool constant_memory; /* nobody writes what it shows while the kernel runs */
 };
 enum { PLACE_BYTES, PLACE_UNITS, PLACE_PARTS }; /* registers of a buffer or mbarrier */

@@ -1,4 +1,5 @@
-/* Views: arguments from their slots, sub-views, permutations, views seen in another shape.  An absent view is one whose data is null. */
+/* Views: arguments from their slots, sub-views, permutations, views seen in another shape.  An absent view is one whose data
+ * is null. */
 #include "base/plant.h"
 #include "ir/facts/alias.h"
 #include "targets/nvptx/thread/thread.h"
