@@ -77,6 +77,14 @@ static void run_batched(struct exec_case *c)
     }
 }
 
+static void fill_positive(struct exec_tensor *a, struct exec_tensor *b)
+{
+    for (int64_t i = 0; i < a->elements; i++)
+        exec_set(a, i, 1.0 + (double)(i * 7919 % 10007) / 10007.0);
+    for (int64_t i = 0; i < b->elements; i++)
+        exec_set(b, i, 1.0 + (double)(i * 6007 % 9973) / 9973.0);
+}
+
 /* Thousands of positive products: an addition that cuts off instead of rounding would drift away. */
 static void run_three_parts(struct exec_case *c)
 {
@@ -84,10 +92,7 @@ static void run_three_parts(struct exec_case *c)
     struct exec_tensor *a = exec_input(c, EXEC_F32, TWO(m, k)), *b = exec_input(c, EXEC_F32, TWO(k, n));
     struct exec_tensor *r = exec_output(c, EXEC_F32, TWO(m, n));
     struct tile_f32_2 va, vb, vr;
-    for (int64_t i = 0; i < m * k; i++)
-        exec_set(a, i, 1.0 + (double)(i * 7919 % 10007) / 10007.0);
-    for (int64_t i = 0; i < k * n; i++)
-        exec_set(b, i, 1.0 + (double)(i * 6007 % 9973) / 9973.0);
+    fill_positive(a, b);
     EXEC_BIND(va, a);
     EXEC_BIND(vb, b);
     EXEC_BIND(vr, r);
@@ -115,10 +120,7 @@ static void run_rounded_way(struct exec_case *c, int way)
     struct exec_tensor *a = exec_input(c, EXEC_F32, 2, of_a), *b = exec_input(c, EXEC_F32, 2, of_b);
     struct exec_tensor *r = exec_output(c, EXEC_F32, TWO(m, n));
     struct tile_f32_2 va, vb, vr;
-    for (int64_t i = 0; i < m * k; i++)
-        exec_set(a, i, 1.0 + (double)(i * 7919 % 10007) / 10007.0);
-    for (int64_t i = 0; i < k * n; i++)
-        exec_set(b, i, 1.0 + (double)(i * 6007 % 9973) / 9973.0);
+    fill_positive(a, b);
     EXEC_BIND(va, a);
     EXEC_BIND(vb, b);
     EXEC_BIND(vr, r);
