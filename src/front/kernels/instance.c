@@ -291,16 +291,23 @@ static void fill_knobs(const struct variant_plan *plan, struct kernel_variant *v
     }
 }
 
-/* What is asked of the name: a number, or where that is 0 some of a set; nothing where both are 0. */
-static int asked_of(const struct variant_plan *plan, const char *name, uint64_t *among)
+int variant_asked(const struct variant_plan *plan, const char *name, uint64_t *among)
 {
     const struct tuning *tuning = &plan->entry->kernel->tuning;
-    *among = 0;
-    for (int i = 0; i < tuning->count; i++)
-        if (strcmp(tuning->data[i].name, name) == 0 && plan->schedule.tuned[i].kind == VALUE_INTEGER) {
-            *among = plan->schedule.tuned[i].integer ? 0 : plan->schedule.among[i];
-            return (int)plan->schedule.tuned[i].integer;
-        }
+    if (among)
+        *among = 0;
+    for (int i = 0; i < tuning->count; i++) {
+        const struct value *value = &plan->schedule.tuned[i];
+        if (strcmp(tuning->data[i].name, name) != 0)
+            continue;
+        if (value->kind == VALUE_BOOL)
+            return value->truth ? 1 : -1;
+        if (value->kind != VALUE_INTEGER)
+            return 0;
+        if (among && value->integer == 0)
+            *among = plan->schedule.among[i];
+        return (int)value->integer;
+    }
     return 0;
 }
 
@@ -310,7 +317,8 @@ static void settle_consumers(const struct variant_plan *plan, struct kernel_vari
     const struct kernel_plan *kernel = plan->entry->kernel;
     struct diagnostics *diagnostics = kernel->front->diagnostics;
     uint64_t warps_among, consumers_among;
-    int warps = asked_of(plan, "warps", &warps_among), consumers = asked_of(plan, "consumers", &consumers_among);
+    int warps = variant_asked(plan, "warps", &warps_among),
+        consumers = variant_asked(plan, "consumers", &consumers_among);
     variant->counts_consumers = !warps && !warps_among;
     bool is_same = warps && warps % 4 == 0 &&
                    (consumers ? 4 * consumers == warps : warps < 64 && consumers_among >> warps / 4 & 1);

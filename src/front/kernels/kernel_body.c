@@ -404,53 +404,22 @@ static void bind_compile_time(struct body *b)
     }
 }
 
-static int knob(const struct variant_plan *plan, const char *name)
-{
-    const struct tuning *tuning = &plan->entry->kernel->tuning;
-    for (int i = 0; i < tuning->count; i++)
-        if (strcmp(tuning->data[i].name, name) == 0 && plan->schedule.tuned[i].kind == VALUE_INTEGER)
-            return (int)plan->schedule.tuned[i].integer;
-    return 0;
-}
-
-static uint64_t knob_among(const struct variant_plan *plan, const char *name)
-{
-    const struct tuning *tuning = &plan->entry->kernel->tuning;
-    for (int i = 0; i < tuning->count; i++)
-        if (strcmp(tuning->data[i].name, name) == 0 && plan->schedule.tuned[i].kind == VALUE_INTEGER &&
-            plan->schedule.tuned[i].integer == 0)
-            return plan->schedule.among[i];
-    return 0;
-}
-
-/* 0: the compiler chooses; -1: a block a program, whatever that is. */
-static int persistent_knob(const struct variant_plan *plan)
-{
-    const struct tuning *tuning = &plan->entry->kernel->tuning;
-    for (int i = 0; i < tuning->count; i++)
-        if (strcmp(tuning->data[i].name, "persistent") == 0 && plan->schedule.tuned[i].kind == VALUE_BOOL)
-            return plan->schedule.tuned[i].truth ? 1 : -1;
-    return 0;
-}
-
 /* What of the schedule the passes are told.  `consumers` counts warpgroups. */
 static void set_knobs(struct ir_function *function, const struct variant_plan *plan)
 {
-    int consumers = knob(plan, "consumers");
-    function->warps = knob(plan, "warps");
+    uint64_t groups, among;
+    int consumers = variant_asked(plan, "consumers", &groups);
+    function->warps = variant_asked(plan, "warps", &among);
     if (function->warps == 0 && consumers > 0)
         function->warps = 4 * consumers;
-    function->warps_among = function->warps ? 0 : knob_among(plan, "warps");
-    uint64_t groups = knob_among(plan, "consumers");
-    for (int n = 1; n < 16 && !function->warps && !knob_among(plan, "warps"); n++)
+    function->warps_among = function->warps ? 0 : among;
+    for (int n = 1; n < 16 && !function->warps && !among; n++)
         function->warps_among |= (groups >> n & 1) << 4 * n;
-    function->stages = knob(plan, "stages");
-    function->stages_among = knob_among(plan, "stages");
-    function->raster_among = knob_among(plan, "raster");
-    function->max_registers = knob(plan, "maxnreg");
-    function->persistent = persistent_knob(plan);
-    function->raster = knob(plan, "raster");
-    function->cluster = knob(plan, "cluster");
+    function->stages = variant_asked(plan, "stages", &function->stages_among);
+    function->max_registers = variant_asked(plan, "maxnreg", NULL);
+    function->persistent = variant_asked(plan, "persistent", NULL);
+    function->raster = variant_asked(plan, "raster", &function->raster_among);
+    function->cluster = variant_asked(plan, "cluster", NULL);
 }
 
 struct products {

@@ -217,6 +217,9 @@ int facts_list(struct elaborator *e, const struct entry_plan *plan, bool cpu, st
 bool facts_are_possible(struct elaborator *e, const struct variant_plan *plan);
 const char *variant_label(const struct variant_plan *plan); /* "softmax<f16>[B=1024] sm_90a aligned" */
 const char *variant_facts(const struct variant_plan *plan); /* "aligned", with which the label ends; never empty */
+/* What its schedule asks of a name: a number, and of a bool 1 or -1; where that is 0 some of a set, *among, which may be NULL;
+ * nothing where both are 0. */
+int variant_asked(const struct variant_plan *plan, const char *name, uint64_t *among);
 bool variant_build(struct variant_plan *plan, struct kernel_variant *variant);
 /* The schedules of one target, keys and facts, in the order in which the wrapper looks at them; the last is taken always.
  * `plan` has all but its schedule. */

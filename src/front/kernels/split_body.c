@@ -33,22 +33,8 @@ enum { WORD_BITS = 32, MOST_CLUSTER = 8 /* blocks that every GPU with clusters c
 
 int split_parts(const struct variant_plan *plan)
 {
-    const struct tuning *tuning = &plan->entry->kernel->tuning;
-    for (int i = 0; i < tuning->count; i++)
-        if (strcmp(tuning->data[i].name, "split_k") == 0 && plan->schedule.tuned[i].kind == VALUE_INTEGER)
-            return plan->schedule.tuned[i].integer > 1 ? (int)plan->schedule.tuned[i].integer : 1;
-    return 1;
-}
-
-static int64_t knob_of(const struct variant_plan *plan, const char *name)
-{
-    const struct tuning *tuning = &plan->entry->kernel->tuning;
-    for (int i = 0; i < tuning->count; i++) {
-        const struct value *value = &plan->schedule.tuned[i];
-        if (strcmp(tuning->data[i].name, name) == 0)
-            return value->kind == VALUE_INTEGER ? (int64_t)value->integer : value->kind == VALUE_BOOL && value->truth;
-    }
-    return 0;
+    int parts = variant_asked(plan, "split_k", NULL);
+    return parts > 1 ? parts : 1;
 }
 
 /* Blocks that walk over programs would meet in the middle of their walk, with a producer ahead of them. */
@@ -57,7 +43,7 @@ static bool parts_meet(const struct variant_plan *plan)
     const struct front_options *options = plan->entry->kernel->front->options;
     int parts = split_parts(plan);
     return parts > 1 && parts <= MOST_CLUSTER && options->has_clusters && options->has_clusters(plan->target) &&
-           !knob_of(plan, "persistent") && knob_of(plan, "cluster") < 2;
+           variant_asked(plan, "persistent", NULL) < 1 && variant_asked(plan, "cluster", NULL) < 2;
 }
 
 /* ---- what the entry says, and how much memory a variant needs ---- */
