@@ -439,9 +439,9 @@ struct tile_rt_variant {
     int32_t static_shared, dynamic_shared;
     int32_t cluster; /* blocks along x; 0 or 1: none */
     int32_t registers;
-    int32_t
-        persistent; /* GPU: blocks a multiprocessor that walk over all programs; 0: a block a program; -n: n programs a
-                         * block, where more blocks than that end at once */
+    /* GPU: blocks a multiprocessor that walk over all programs; 0: a block a program; -n: n programs a block, where more
+     * blocks than that end at once */
+    int32_t persistent;
     int32_t map_count;
     const struct tile_rt_map *maps; /* GPU: parameters of the kernel behind the slots, in this order */
     const char *summary;            /* what the instance became, for `tilecc info`; or NULL */
