@@ -13,7 +13,6 @@
 #include "generate_loop.h"
 #include "generate_product.h"
 #include "generate_row.h"
-#include "ir/query.h"
 #include "ir/facts/shared_form.h"
 #include "ir/query.h"
 #include "judge.h"
