@@ -515,9 +515,9 @@ static void build_roles(struct outline *o)
     if (o->cluster > 1)
         ir_build(&builder, OP_CLUSTER_BARRIER, 0, NULL, 0, NULL);
     remove_source(o);
+    int most = blocks_of(o);
+    int blocks = function->persistent > 1 && function->persistent < most ? function->persistent : most;
     function->warps = consumer_warps(o) + BUDGET_PRODUCER_WARPS;
-    int most = blocks_of(o),
-        blocks = function->persistent > 1 && function->persistent < most ? function->persistent : most;
     if (function->persistent > blocks)
         pass_remark(o->context, function->at,
                     "persistent = %d becomes %d: a multiprocessor holds the rings and registers of %d block%s",
