@@ -18,7 +18,7 @@ CPU = 0x435055
 class Error(RuntimeError):
     """A call that did not launch: the run time's text, .status (enum tile_status in C) and .cuda_error, the driver's code or 0."""
 
-    def __init__(self, text, status=0, cuda_error=0):
+    def __init__(self, text: str, status: int = 0, cuda_error: int = 0) -> None:
         super().__init__(text)
         self.status, self.cuda_error = status, cuda_error
 
@@ -33,7 +33,7 @@ class View:
 
     __slots__ = ("pointer", "element", "shape", "strides", "device")
 
-    def __init__(self, pointer, element, shape, strides=None, device=None):
+    def __init__(self, pointer: int, element: str, shape: Any, strides: Any = None, device: int | None = None) -> None:
         if not (isinstance(element, str) and element in _sizes):
             called = _named.get(str(element).rpartition(".")[2])
             raise TypeError("View: there is no element %r; %s" % (element, "it is called %r here" % called if called else
@@ -474,7 +474,7 @@ class _StructOfC(_ctypes.Structure):
     _enums = {}
     _pointees = {}  # name: element, whether it is written
 
-    def __init__(self, *values, **named):
+    def __init__(self, *values: Any, **named: Any) -> None:
         for field, value in zip(self._fields_, values):
             if field[0] in named:
                 raise TypeError("%s: %s is given twice" % (type(self).__name__, field[0]))
@@ -727,7 +727,7 @@ def _load_library(name):
     return library
 
 
-def set_workspace(memory, stream=None):
+def set_workspace(memory: Any, stream: Any = None) -> None:
     """Memory that kernels of this module use for scratch on the stream: an array at a multiple of 256 bytes, whose bytes are
     all used and which the program keeps, or None, the run time's own again."""
     pointer, size, device, guide = None, 0, -1, memory

@@ -337,6 +337,22 @@ for kind in ml_dtypes.bfloat16, ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2:
 END
 }
 
+@test "mypy checks what callers give, and nothing behind it" {
+    command -v mypy >/dev/null || skip "no mypy"
+    cat >"$BATS_TEST_TMPDIR/caller.py" <<'END'
+import k
+k.flags(True, None, k.lit(on=True), K=False)
+k.set_workspace(None)
+k.axpy("one", None, None)
+k.axpy(1.0, None)
+END
+    MYPYPATH=$PWD run mypy --strict --no-error-summary --cache-dir="$BATS_TEST_TMPDIR/cache" "$BATS_TEST_TMPDIR/caller.py"
+    echo "$output"
+    [ "${#lines[@]}" -eq 2 ]
+    [[ "${lines[0]}" == *caller.py:4:*'expected "float"'* ]]
+    [[ "${lines[1]}" == *caller.py:5:*'"y"'* ]]
+}
+
 @test "with a stand-in for PyTorch" {
     mkdir -p stand-in/torch
     cat >stand-in/torch/__init__.py <<'END'

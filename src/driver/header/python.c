@@ -461,7 +461,9 @@ void python_print(const struct kernel_module *module, const char *version, const
     put_text(out, module->stem);
     buffer_printf(out, ".tile, made by tilecc %s; do not edit.  Their code is in ", version);
     put_text(out, library);
-    buffer_puts(out, ", which lies beside this file.\"\"\"\n\nfrom __future__ import annotations\n\n"
+    buffer_puts(out, ", which lies beside this file.\"\"\"\n\n"
+                     "# mypy: ignore-errors\n# What callers see has types; the machinery behind it has none.\n\n"
+                     "from __future__ import annotations\n\n"
                      "from typing import Any\nfrom typing import Any as Array\n\n");
     buffer_append(out, (const char *)support->data, support->size);
     buffer_puts(out, "\n\n# ---- the kernels ----\n\n_library = _load_library(\"");
