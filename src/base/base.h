@@ -152,6 +152,8 @@ void diag_note(struct diagnostics *diagnostics, struct diagnostic *diagnostic, s
                ...) __attribute__((format(printf, 4, 5)));
 void diag_fixit(struct diagnostics *diagnostics, struct diagnostic *diagnostic, struct location at,
                 enum fixit_grade grade, const char *replacement);
+/* Forgets what was reported since `before`, a copy; the first error of it, or NULL. */
+const struct diagnostic *diag_take_back(struct diagnostics *diagnostics, const struct diagnostics *before);
 /* Once each; text may be NULL, which is none. */
 void diag_instance(struct diagnostics *diagnostics, struct diagnostic *diagnostic, const char *text);
 /* Renders in the form  file:line:col: error: text [E0312]  with source line and carets, notes, fix-its; those that came

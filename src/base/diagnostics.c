@@ -158,3 +158,14 @@ void diag_instance(struct diagnostics *diagnostics, struct diagnostic *diagnosti
         diagnostic->instances = line;
     diagnostic->last_instance = line;
 }
+
+const struct diagnostic *diag_take_back(struct diagnostics *diagnostics, const struct diagnostics *before)
+{
+    const struct diagnostic *error = before->last ? before->last->next : diagnostics->first;
+    while (error && error->severity != SEVERITY_error)
+        error = error->next;
+    if (before->last)
+        before->last->next = NULL;
+    *diagnostics = *before;
+    return error;
+}

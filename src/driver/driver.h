@@ -77,6 +77,8 @@ bool lower_module(struct compilation *compilation);
  * a warning, and silently those that the compiler has chosen and that are long or keep tiles in local memory.  False: none
  * stays, which is reported. */
 bool limits_apply(struct compilation *compilation, struct kernel_entry *entry);
+/* Takes the variants away that have failed (targets/common/attempt.h); the others of their facts take their calls. */
+void limits_leave_out_failed(struct arena *arena, struct kernel_entry *entry);
 /* Warns of a variant for a GPU that takes long to compile. */
 void limits_warn_of_length(struct compilation *compilation, const char *kernel, const struct kernel_variant *variant);
 /* instance: what remarks and warnings call it; knobs that do nothing are added to `idle`, if there is one. */

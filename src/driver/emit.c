@@ -261,6 +261,8 @@ static bool make_cubins(struct compilation *compilation)
         if (tasks.count)
             ok = make_cubins_for(compilation, target, tasks.count, tasks.data) && ok;
     }
+    for (int i = 0; i < compilation->module->entries.count && ok; i++)
+        limits_leave_out_failed(compilation->arena, &compilation->module->entries.data[i]);
     compilation->stage_time[STAGE_GPU] = report_clock() - begin;
     progress_clear(compilation->target.progress);
     return ok;

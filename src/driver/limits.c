@@ -195,9 +195,11 @@ static void remove_left_out(struct arena *arena, const struct selection *selecti
 static const char *find_drawback(struct compilation *compilation, const struct kernel_entry *entry, int number)
 {
     const struct kernel_variant *variant = &entry->variants.data[number];
-    int first = number - variant->schedule; /* the default */
+    int first = number;
     if (!kernel_is_extra(variant))
         return NULL;
+    while (entry->variants.data[first].schedule) /* to the default */
+        first--;
     if (is_long(variant, LONGEST_EXTRA))
         return "compiling it takes long";
     int missing = missing_registers(compilation, variant);
@@ -205,6 +207,15 @@ static const char *find_drawback(struct compilation *compilation, const struct k
         return NULL;
     return arena_printf(compilation->arena, "a thread is short of %d registers for tiles, and of none by the default",
                         missing);
+}
+
+void limits_leave_out_failed(struct arena *arena, struct kernel_entry *entry)
+{
+    bool *left_out = ARENA_ARRAY(arena, bool, entry->variants.count), any = false;
+    for (int i = 0; i < entry->variants.count; i++)
+        any |= left_out[i] = entry->variants.data[i].fails;
+    if (any)
+        remove_left_out(arena, &(struct selection){entry, left_out});
 }
 
 bool limits_apply(struct compilation *compilation, struct kernel_entry *entry)

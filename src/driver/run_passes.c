@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "ir/text.h"
+#include "targets/common/attempt.h"
 #include "targets/common/same_code.h"
 
 /* Calls visit for each word of a comma list until one says no. */
@@ -192,20 +193,34 @@ static void merge_variants(struct compilation *compilation)
         same_code_merge(compilation->arena, &compilation->module->entries.data[i]);
 }
 
+static bool lower_variant(struct compilation *compilation, struct kernel_variant *variant, struct idle_knobs *idle)
+{
+    const struct attempt attempt = attempt_begin(&compilation->target);
+    idle->counts_consumers = variant->counts_consumers;
+    return lower_function(compilation, variant->function, &target_rows[variant->target], variant->label, idle) ||
+           attempt_is_left_out(&compilation->target, &attempt, variant);
+}
+
+static bool lower_entry(struct compilation *compilation, struct kernel_entry *entry, struct idle_knobs *idle)
+{
+    bool ok = true;
+    for (int i = 0; i < entry->variants.count; i++) {
+        struct kernel_variant *variant = &entry->variants.data[i];
+        ok = lower_variant(compilation, variant, idle) && ok;
+        if (ok && !variant->fails)
+            limits_warn_of_length(compilation, entry->kernel, variant);
+    }
+    limits_leave_out_failed(compilation->arena, entry);
+    return ok;
+}
+
 bool lower_module(struct compilation *compilation)
 {
     bool ok = true;
     struct idle_knobs idle = {.arena = compilation->arena};
     for (int i = 0; i < compilation->module->entries.count; i++) {
         struct kernel_entry *entry = &compilation->module->entries.data[i];
-        for (int k = 0; k < entry->variants.count; k++) {
-            struct kernel_variant *variant = &entry->variants.data[k];
-            idle.counts_consumers = variant->counts_consumers;
-            ok = lower_function(compilation, variant->function, &target_rows[variant->target], variant->label, &idle) &&
-                 ok;
-            if (ok)
-                limits_warn_of_length(compilation, entry->kernel, variant);
-        }
+        ok = lower_entry(compilation, entry, &idle) && ok;
         if (ok && compilation->options->emit != EMIT_TIR && !compilation->options->interpret)
             ok = limits_apply(compilation, entry);
     }

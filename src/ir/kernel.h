@@ -257,6 +257,7 @@ struct kernel_variant {
     /* Of one of a set that the compiler has chosen: the cycles that it is thought to take, with its name as text; of the
      * set all but the first may be left out.  NULL: it is in no such set. */
     const struct kernel_expression *modelled;
+    bool fails; /* one of a set that the compiler has chosen, which cannot be compiled: told, and to be left out */
     int grid_rank;
     const struct kernel_expression *grid[IR_MAX_RANK];
     const struct kernel_expression **scratch_extents; /* of the entry's scratch, one view's behind the other's */

@@ -199,6 +199,7 @@ static const struct kernel_expression *either(struct arena *arena, const struct 
 static void take_calls(struct arena *arena, struct kernel_variant *variant, const struct kernel_variant *gone)
 {
     variant->when = either(arena, gone->when, variant->when);
+    variant->schedule = gone->schedule;
     if (!implies(gone->predicate, variant->predicate))
         variant->predicate = either(arena, variant->predicate, gone->predicate);
 }

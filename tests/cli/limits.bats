@@ -73,3 +73,29 @@ END
     contains "B=32"
     [ "$(grep -c 'B=256.*sm_75' <<<"$output")" = 0 ]
 }
+
+@test "W1209: of the schedules that the compiler has chosen one that cannot be compiled is left out" {
+    needs_ptxas
+    cat >k.tile <<'END'
+kernel product(a: in f16[M, K], b: in f16[K, N], c: out f16[M, N]) grid(m: cdiv(M, BM), n: cdiv(N, 128))
+    tune(BM: {64, 128} = 128) {
+    var s = f32[BM, 128](0.0);
+    for k in 0..K step 64 { s += a[m*BM +: BM, k +: 64] @ b[k +: 64, n*128 +: 128]; }
+    if (BM == 64) s = asm("frobnicate.f32 $0, $1;", s, type = f32, else = s);
+    c[m*BM +: BM, n*128 +: 128] = f16(s);
+}
+END
+    expect 0 tilecc -arch=sm_90a k.tile
+    contains "k.tile:5:23: warning: a schedule that the compiler has chosen is left out, as it cannot be compiled: ptxas does not take this text"
+    contains "'frobnicate' [E1207] [-Wchosen-schedule]"
+    expect 0 tilecc info k.o
+    contains "0: product[BM=128] sm_90a aligned"
+    lacks "BM=64"
+    lacks "modelled"
+    expect 1 tilecc -arch=sm_90a -Werror=chosen-schedule k.tile
+    expect 1 tilecc -arch=sm_90a -D BM=64 k.tile
+    contains "[E1207]"
+    printf 'tuning 1\nproduct<>[] sm_90a\n    [BM=64] when M < 999\n    []\n' >k.tuning
+    expect 1 tilecc -arch=sm_90a --tuning=k.tuning k.tile
+    contains "[E1207]"
+}

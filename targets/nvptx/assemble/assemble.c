@@ -11,6 +11,7 @@
 
 #include "base/digest.h"
 #include "ir/facts/shared_form.h"
+#include "targets/common/attempt.h"
 #include "targets/common/code_key.h"
 #include "targets/common/same_code.h"
 #include "targets/nvptx/assemble/ptxas.h"
@@ -59,6 +60,7 @@ struct job {
     int count; /* of numbers */
     const struct nvptx_task *tasks;
     const int *numbers; /* of tasks: those that are done */
+    int *first;         /* of each task: itself, or the one whose code it has */
     struct text *texts;
 };
 
@@ -396,6 +398,21 @@ static bool report_failure(const struct target_options *options, const struct nv
     return false;
 }
 
+/* What fails of a task's code: of a schedule that the compiler has chosen, which no other task has, a warning. */
+static bool fail_code(const struct job *job, int number, const struct child_result *result)
+{
+    const struct attempt attempt = attempt_begin(job->options);
+    bool is_asked = result->exit_code == TOOL_HANGS || result->not_started;
+    for (int i = 0; i < job->count; i++)
+        is_asked |= job->first[i] == number && !kernel_is_extra(job->tasks[i].variant);
+    report_failure(job->options, &job->tasks[number], result);
+    if (is_asked || !attempt_is_left_out(job->options, &attempt, job->tasks[number].variant))
+        return false;
+    for (int i = 0; i < job->count; i++)
+        job->tasks[i].variant->fails |= job->first[i] == number;
+    return true;
+}
+
 /* Why the device could not run the kernel as the cubin describes it; NULL: it can.  ptxas itself takes shared memory
  * beyond all bounds, and a damaged file may say anything. */
 static const char *find_excess(const struct target_options *options, const struct nvptx_task *task,
@@ -621,7 +638,7 @@ static bool run_text_workers(struct job *job, const bool *needs)
         if (!needs[i])
             continue;
         if (!is_sent(&done[i]) || done[i].output.size < sizeof text->head) {
-            good = report_failure(options, &job->tasks[i], &done[i]);
+            good = fail_code(job, i, &done[i]) && good;
         } else {
             memcpy(&text->head, done[i].output.data, sizeof text->head);
             text->size = done[i].output.size - sizeof text->head;
@@ -635,11 +652,11 @@ static bool run_text_workers(struct job *job, const bool *needs)
 
 /* The head of the text of each task that is its own first, and the text where it was not here before.  False:
  * reported. */
-static bool make_texts(struct job *job, const int *first)
+static bool make_texts(struct job *job)
 {
     bool *needs = ARENA_ARRAY(job->options->arena, bool, job->count);
     for (int i = 0; i < job->count; i++)
-        needs[i] = first[i] == i && !find_text(job, i);
+        needs[i] = job->first[i] == i && !find_text(job, i);
     return run_text_workers(job, needs);
 }
 
@@ -650,17 +667,18 @@ static void show_command(const struct target_options *options, const struct nvpt
 }
 
 /* What ptxas made of each task that is its own first, to done[].  False: there is no text for one, which is reported. */
-static bool make_cubins(struct job *job, const int *first, struct child_result *done)
+static bool make_cubins(struct job *job, struct child_result *done)
 {
     bool *needs = ARENA_ARRAY(job->options->arena, bool, job->count);
     bool *lacks_text = ARENA_ARRAY(job->options->arena, bool, job->count);
     for (int i = 0; i < job->count; i++) {
-        needs[i] = first[i] == i && !find_cubin(job, i, &done[i]);
+        needs[i] = job->first[i] == i && !job->tasks[i].variant->fails && !find_cubin(job, i, &done[i]);
         lacks_text[i] = needs[i] && !job->texts[i].ptx;
     }
     if (!run_text_workers(job, lacks_text))
         return false;
     for (int i = 0; i < job->count; i++) {
+        needs[i] = needs[i] && !job->tasks[i].variant->fails;
         progress_pass(job->options->progress, !needs[i]);
         if (needs[i] && job->options->verbose)
             show_command(job->options, &job->tasks[i]);
@@ -670,8 +688,9 @@ static bool make_cubins(struct job *job, const int *first, struct child_result *
 }
 
 /* Of the same IR; first[i] is i, or the task whose code this one has. */
-static void find_same_ir(const struct job *job, int *first)
+static void find_same_ir(struct job *job)
 {
+    int *first = job->first;
     for (int i = 0; i < job->count; i++) {
         int code = job->tasks[i].variant->code;
         first[i] = i;
@@ -682,36 +701,42 @@ static void find_same_ir(const struct job *job, int *first)
 }
 
 /* Of the same text but for the kernel's name. */
-static void find_same_text(const struct job *job, int *first)
+static void find_same_text(struct job *job)
 {
     struct arena *arena = job->options->arena;
+    int *first = job->first;
     struct same_code_text *keys = ARENA_ARRAY(arena, struct same_code_text, job->count);
     int *found = ARENA_ARRAY(arena, int, job->count);
     for (int i = 0; i < job->count; i++)
-        if (first[i] == i)
+        if (first[i] == i && !job->tasks[i].variant->fails)
             keys[i] = (struct same_code_text){job->tasks[i].entry, &job->texts[i].head,
                                               offsetof(struct text_head, text), 0};
     same_code_find(job->count, keys, found);
     for (int i = 0; i < job->count; i++) {
-        first[i] = first[i] == i ? found[i] : first[first[i]];
+        first[i] = first[i] == i && keys[i].data ? found[i] : first[first[i]];
         job->tasks[i].variant->code = job->tasks[first[i]].variant->code;
     }
 }
 
 /* Each task's reply, or what became of its first. */
-static bool take_replies(const struct job *job, struct kernel_module *module, const int *first,
-                         const struct child_result *done)
+static bool take_replies(const struct job *job, struct kernel_module *module, const struct child_result *done)
 {
     const struct target_options *options = job->options;
+    const int *first = job->first;
     bool good = true;
     for (int i = 0; i < job->count; i++) {
+        struct kernel_variant *variant = job->tasks[i].variant;
         const struct child_result *result = &done[first[i]];
+        const struct attempt attempt = attempt_begin(options);
+        if (variant->fails)
+            continue;
         if (is_sent(result))
-            good = take_reply(options, module, &job->tasks[i], job->texts[first[i]].head.shared_bytes, result,
-                              job->tasks[first[i]].variant) &&
+            good = (take_reply(options, module, &job->tasks[i], job->texts[first[i]].head.shared_bytes, result,
+                               job->tasks[first[i]].variant) ||
+                    attempt_is_left_out(options, &attempt, variant)) &&
                    good;
         else
-            good = first[i] != i ? false : report_failure(options, &job->tasks[i], result);
+            good = first[i] == i && fail_code(job, i, result) && good;
         options->failures->hangs |= result->exit_code == TOOL_HANGS;
     }
     return good;
@@ -746,16 +771,16 @@ bool nvptx_compile(const struct target_options *given, struct kernel_module *mod
         return true;
     struct job job = {.options = options, .count = count, .tasks = tasks};
     struct child_result *done = ARENA_ARRAY(options->arena, struct child_result, count);
-    int *first = ARENA_ARRAY(options->arena, int, count);
+    job.first = ARENA_ARRAY(options->arena, int, count);
     job.texts = ARENA_ARRAY(options->arena, struct text, count);
-    find_same_ir(&job, first);
-    if (!make_texts(&job, first))
+    find_same_ir(&job);
+    if (!make_texts(&job))
         return false;
     if (options->share_code)
-        find_same_text(&job, first);
-    if (!make_cubins(&job, first, done))
+        find_same_text(&job);
+    if (!make_cubins(&job, done))
         return false;
-    bool good = take_replies(&job, module, first, done);
+    bool good = take_replies(&job, module, done);
     for (int i = 0; i < count; i++) {
         buffer_free(&done[i].output);
         buffer_free(&done[i].errors);
@@ -794,10 +819,11 @@ bool nvptx_emit_text(const struct target_options *options, const struct nvptx_ta
     struct child_limits limits = {.seconds = worker_seconds(options), .output_bytes = cubin_limit};
     workers_run(make_text, &job, 1, 1, limits, &done);
     bool good = done.exit_code == DONE && !done.signal && !done.timed_out;
+    const struct attempt attempt = attempt_begin(options);
     if (good)
         buffer_append(out, done.output.data, done.output.size);
     else
-        report_failure(options, task, &done);
+        good = report_failure(options, task, &done) || attempt_is_left_out(options, &attempt, task->variant);
     buffer_free(&done.output);
     buffer_free(&done.errors);
     return good;
