@@ -60,6 +60,7 @@ const struct pass_row pass_rows[] = {
     ROW(extract_elements,   VALUE,    GPU),     /* before a large tile gets a layout for the sake of a few elements */
     ROW(read_once,          VALUE,    GPU_12),  /* asks for places as the source has them */
     ROW(assign_layouts,     VALUE,    GPU),     /* to the Schedule level */
+    ROW(defer_sums,         SCHEDULE, GPU_2),   /* before plan_loops, which counts what a loop does */
     ROW(plan_loops,         SCHEDULE, GPU_12),  /* in front of all that decide how loops work */
     ROW(buffer_operands,    SCHEDULE, GPU_12),  /* before coalesce: factors in shared memory want no layout of their own */
     ROW(dce,                SCHEDULE, GPU_12),  /* the loads that copies have replaced */

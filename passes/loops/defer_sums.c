@@ -1,0 +1,238 @@
+/* defer_sums: what a loop sums is added up by each thread by itself; threads meet once, behind the loop.
+ *
+ *     %y = for … iter(%a: f32[64] = %z) {            %v: f32[64, 64] #(…; register a0:2 b4:5; lane a3:5 b0:1; warp b2:3)
+ *         %s = reduce axis(1) kind(add) %v : f32[64]
+ *         %n = add %a, %s       yield %n
+ *     }
+ * becomes
+ *     %w = for … iter(%p: f32[64, 16] = 0) {         #(…; register a0:2; lane a3:5 b0:1; warp b2:3)
+ *         %r = reshape %v : f32[64, 4, 16]
+ *         %t = reduce axis(1) kind(add) %r : f32[64, 16]      of what a thread holds
+ *         %q = add %p, %t       yield %q
+ *     }
+ *     %s = reduce axis(1) kind(add) %w : f32[64]
+ *     %y = add %z, %s
+ *
+ * A sum over lanes takes a shuffle for each of five steps, one over warps shared memory and two barriers, at which a warp
+ * waits for the loads of all others.  The bits of the axis that registers hold are summed in the loop, so that a thread
+ * carries no more than a sum for each of its rows.
+ *
+ * Right because a sum's elements, and what a loop only adds them to, may be added in any order (tile(7)); integers wrap.
+ * Floats stay as they are under --strict-fp and where the order is fixed.  Nothing else may ask for the sums meanwhile. */
+#include "base/plant.h"
+#include "ir/facts/layout_rules.h"
+#include "passes/base/pass.h"
+#include "passes/base/rewrite.h"
+
+enum { MORE_REGISTERS = 16 }; /* that a thread may carry, beside as many as before */
+
+struct deferral {
+    struct pass_context *context;
+    struct layout_table *table;
+    struct ir_operation *loop;
+    int index; /* of the carried sum */
+    struct ir_operation *sum, *reduce;
+    int axis;
+    /* The axis as extents of registers and threads in turns, from the outermost; those of threads are carried. */
+    int runs, extent[LAYOUT_BITS];
+    bool threads[LAYOUT_BITS];
+};
+
+static bool is_used_once(const struct ir_value *value) { return value->uses && !value->uses->next; }
+
+/* Changes no number, only where it lies. */
+static bool is_moved(const struct ir_operation *op)
+{
+    return op && (op->opcode == OP_RESHAPE || op->opcode == OP_CONVERT_LAYOUT) && is_used_once(op->results[0]);
+}
+
+/* The loop does nothing with the carried value but add a sum to it. */
+static bool find_sum(struct deferral *d)
+{
+    const struct ir_block *body = d->loop->regions[0];
+    const struct ir_value *carried = body->arguments.data[d->index + 1];
+    struct ir_value *next = ir_terminator(body)->operands[d->index];
+    struct ir_operation *sum = next->definition;
+    if (!sum || sum->opcode != OP_ADD || sum->block != body || !is_used_once(next) || !is_used_once(carried) ||
+        carried->uses->user != sum)
+        return false;
+    struct ir_operation *op = sum->operands[carried->uses->index == 0]->definition;
+    if (!is_used_once(sum->operands[carried->uses->index == 0]))
+        return false;
+    while (is_moved(op) && op->block == body)
+        op = op->operands[0]->definition;
+    d->sum = sum;
+    d->reduce = op;
+    bool floats = ir_is_float(carried->type->element) && !PLANTED(defer_sums_of_strict_floats);
+    return op && op->opcode == OP_REDUCE && op->block == body && op->operand_count == 1 &&
+           is_used_once(op->results[0]) && ir_number(op, IR_ATTRIBUTE_KIND, 0) == IR_REDUCE_ADD &&
+           !ir_number(op, IR_ATTRIBUTE_FIXED, 0) && !(floats && body->function->strict_fp) &&
+           op->operands[0]->type->layout;
+}
+
+/* Whether registers alone tell apart the two halves that a bit of the axis makes. */
+static bool lies_in_registers(const struct layout *layout, uint32_t bit)
+{
+    bool found = false;
+    for (int input = 0; input < LAYOUT_INPUTS; input++)
+        for (int i = 0; i < layout->bits[input]; i++)
+            if (layout->column[input][i] & bit) {
+                if (input != LAYOUT_REGISTER || layout->column[input][i] != bit)
+                    return false;
+                found = true;
+            }
+    return found;
+}
+
+/* False: threads have nothing to add up, or the axis does not fall apart into whole bits. */
+static bool divide_axis(struct deferral *d)
+{
+    const struct layout *layout = d->reduce->operands[0]->type->layout;
+    d->axis = (int)ir_number(d->reduce, IR_ATTRIBUTE_AXIS, 0);
+    bool some = false;
+    d->runs = 0;
+    for (int bit = layout->atom_bits[d->axis] - 1; bit >= 0; bit--) {
+        bool threads = !lies_in_registers(layout, UINT32_C(1) << (layout->shift[d->axis] + bit));
+        if (!d->runs || d->threads[d->runs - 1] != threads) {
+            d->threads[d->runs] = threads;
+            d->extent[d->runs++] = 1;
+        }
+        d->extent[d->runs - 1] *= 2;
+        some |= threads;
+    }
+    return some && layout->repeat[d->axis] == 1 && layout->rank - 1 + d->runs <= LAYOUT_RANK;
+}
+
+/* `value` with `count` extents in the place of `replaced` from the axis on, so that nothing moves. */
+static struct ir_value *divide(const struct deferral *d, struct ir_builder *builder, struct ir_value *value, int count,
+                               const int *axis, int replaced)
+{
+    const struct ir_type *type = value->type;
+    int64_t extent[LAYOUT_RANK];
+    int whole[LAYOUT_RANK], rank = 0;
+    for (int i = 0; i < d->axis; i++)
+        extent[rank++] = type->extent[i];
+    for (int i = 0; i < count; i++)
+        extent[rank++] = axis[i];
+    for (int i = d->axis + replaced; i < type->rank; i++)
+        extent[rank++] = type->extent[i];
+    for (int i = 0; i < rank; i++)
+        whole[i] = (int)extent[i];
+    const struct layout *layout = layout_reshape(d->table, type->layout, rank, whole);
+    struct ir_context *types = builder->module->context;
+    const struct ir_type *made = ir_type_with_layout(types, ir_type_tile(types, type->element, rank, extent), layout);
+    return made == type ? value : ir_build_value(builder, OP_RESHAPE, made, 1, &value);
+}
+
+static struct ir_value *reduce_axis(const struct deferral *d, struct ir_builder *builder, struct ir_value *value,
+                                    int axis)
+{
+    const struct ir_type *type = value->type;
+    struct ir_context *types = builder->module->context;
+    int64_t extent[LAYOUT_RANK];
+    for (int i = 0, rank = 0; i < type->rank; i++)
+        if (i != axis)
+            extent[rank++] = type->extent[i];
+    const struct ir_type *made = ir_type_tile(types, type->element, type->rank - 1, extent);
+    if (made->rank)
+        made = ir_type_with_layout(types, made, layout_remove_dimension(d->table, type->layout, axis));
+    struct ir_value *sum = ir_build_value(builder, OP_REDUCE, made, 1, &value);
+    ir_set_number(sum->definition, IR_ATTRIBUTE_AXIS, axis);
+    ir_set_number(sum->definition, IR_ATTRIBUTE_KIND, IR_REDUCE_ADD);
+    return sum;
+}
+
+/* A thread carries no more than it can. */
+static bool fits(const struct deferral *d)
+{
+    const struct ir_type *before = d->sum->results[0]->type, *type = d->reduce->operands[0]->type;
+    int registers = layout_registers(type->layout), extent[LAYOUT_RANK], rank = 0;
+    for (int i = 0; i < d->axis; i++)
+        extent[rank++] = (int)type->extent[i];
+    for (int run = 0; run < d->runs; run++) {
+        extent[rank++] = d->extent[run];
+        registers /= d->threads[run] ? 1 : d->extent[run];
+    }
+    for (int i = d->axis + 1; i < type->rank; i++)
+        extent[rank++] = (int)type->extent[i];
+    return registers <= (before->rank ? layout_registers(before->layout) : 1) + MORE_REGISTERS &&
+           layout_reshape(d->table, type->layout, rank, extent);
+}
+
+/* What each thread has of the sum, with the axis of those that others have. */
+static struct ir_value *build_own(const struct deferral *d, struct ir_builder *builder)
+{
+    struct ir_value *value = divide(d, builder, d->reduce->operands[0], d->runs, d->extent, 1);
+    int shared = 0, extent = 1;
+    for (int run = d->runs - 1; run >= 0; run--)
+        if (d->threads[run]) {
+            shared++;
+            extent *= d->extent[run];
+        } else {
+            value = reduce_axis(d, builder, value, d->axis + run);
+        }
+    return divide(d, builder, value, 1, &extent, shared);
+}
+
+/* The whole sum of what threads have, in the form and layout of what the loop added. */
+static struct ir_value *build_whole(const struct deferral *d, struct ir_builder *builder, struct ir_value *own)
+{
+    struct ir_value *value = reduce_axis(d, builder, own, d->axis);
+    const struct ir_operation *op = d->reduce;
+    while (op->results[0]->uses->user != d->sum) {
+        op = op->results[0]->uses->user;
+        value = ir_build_value(builder, op->opcode, op->results[0]->type, 1, &value);
+    }
+    return value;
+}
+
+/* Carries what threads have instead of the sum, which the loop hands on as it was until dce takes it away. */
+static void defer(struct deferral *d)
+{
+    struct ir_builder inside = rewrite_before(d->sum), front = rewrite_before(d->loop);
+    struct ir_value *own = build_own(d, &inside);
+    struct ir_value *zero = ir_is_float(own->type->element) ? ir_constant_float(&front, own->type, 0.0)
+                                                            : ir_constant_int(&front, own->type, 0);
+    d->loop = rewrite_carry(d->context->arena, d->loop, 1, &zero, NULL);
+    struct ir_block *body = d->loop->regions[0];
+    struct ir_value *carried = body->arguments.data[d->index + 1], *result = d->loop->results[d->index];
+    struct ir_operation *end = ir_terminator(body);
+    inside.block = body;
+    ir_add_operand(end, ir_binary(&inside, OP_ADD, body->arguments.data[body->arguments.count - 1], own));
+    struct ir_builder behind = {front.module, d->loop->block, d->loop->next, d->sum->at};
+    struct ir_value *whole = build_whole(d, &behind, d->loop->results[d->loop->result_count - 1]);
+    ir_replace_uses(result, ir_binary(&behind, OP_ADD, d->loop->operands[d->index + 3], whole));
+    pass_remark(d->context, d->reduce->at, "threads add up by themselves what this loop sums, and meet behind it");
+    ir_set_operand(end, d->index, carried);
+    for (struct ir_operation *op = d->sum; op != d->reduce;) { /* from the sum up, each has lost its use */
+        struct ir_operation *next = op->operands[op == d->sum && op->operands[0] == carried]->definition;
+        ir_remove(op);
+        op = next;
+    }
+    ir_remove(d->reduce);
+}
+
+static bool defer_in(struct ir_block *block, struct pass_context *context)
+{
+    bool changed = false;
+    for (struct ir_operation *op = block->first, *next; op; op = next) {
+        next = op->next;
+        for (int r = 0; r < op->region_count && !ir_is_isolated(op); r++)
+            changed |= defer_in(op->regions[r], context);
+        for (int i = 0, count = op->opcode == OP_FOR ? op->result_count : 0; i < count; i++) {
+            struct deferral d = {.context = context, .loop = op, .index = i};
+            d.table = ir_context_layouts(rewrite_context(op));
+            if (!find_sum(&d) || !divide_axis(&d) || !fits(&d) || !pass_fuel(context))
+                continue;
+            defer(&d);
+            op = d.loop;
+            changed = true;
+        }
+    }
+    return changed;
+}
+
+bool pass_defer_sums(struct ir_function *function, struct pass_context *context)
+{
+    return defer_in(function->body, context);
+}
