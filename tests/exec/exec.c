@@ -233,11 +233,6 @@ static void set_random(struct exec_case *c, enum exec_type type, unsigned char *
 
 /* ---- tensors ---- */
 
-/* Drivers read an element many times, in products: each is brought to f64 once, when the first one is asked for. */
-struct exec_values {
-    double *before, *after;
-};
-
 static size_t offset_of(const struct exec_tensor *t, int64_t index)
 {
     int64_t at = t->dense ? index : 0;
@@ -246,6 +241,29 @@ static size_t offset_of(const struct exec_tensor *t, int64_t index)
         index /= t->extent[d];
     }
     return t->offset + (size_t)at * (size_t)type_bytes[t->type];
+}
+
+/* Goes over all elements in row-major order, from a walk of zeros but for the tensor and its offset. */
+struct walk {
+    const struct exec_tensor *tensor;
+    size_t offset; /* of the element that it stands on */
+    int64_t at[EXEC_MAX_RANK];
+};
+
+static struct walk walk_begin(const struct exec_tensor *t) { return (struct walk){.tensor = t, .offset = t->offset}; }
+
+static void walk_step(struct walk *walk)
+{
+    const struct exec_tensor *t = walk->tensor;
+    int64_t bytes = type_bytes[t->type], steps = 0;
+    for (int d = t->rank - 1; d >= 0; d--) {
+        steps += t->stride[d];
+        if (++walk->at[d] < t->extent[d])
+            break;
+        steps -= t->extent[d] * t->stride[d];
+        walk->at[d] = 0;
+    }
+    walk->offset += (size_t)(steps * bytes);
 }
 
 static void *checked(void *pointer)
@@ -309,8 +327,9 @@ static struct exec_tensor *make(struct exec_case *c, enum exec_type type, int ra
 
 static void fill_random(struct exec_case *c, struct exec_tensor *t, int64_t low, int64_t high)
 {
-    for (int64_t i = 0; i < t->elements; i++)
-        set_random(c, t->type, t->before + offset_of(t, i), low, high);
+    struct walk walk = walk_begin(t);
+    for (int64_t i = 0; i < t->elements; i++, walk_step(&walk))
+        set_random(c, t->type, t->before + walk.offset, low, high);
 }
 
 struct exec_tensor *exec_input(struct exec_case *c, enum exec_type type, int rank, const int64_t *extent)
@@ -360,6 +379,8 @@ static void note_set(struct exec_tensor *t, int64_t index, const unsigned char *
 {
     if (t->values->before)
         t->values->before[index] = read_value(t->type, at);
+    if (t->values->integers)
+        t->values->integers[index] = read_int(t->type, at);
 }
 
 void exec_set(struct exec_tensor *t, int64_t index, double value)
@@ -439,8 +460,9 @@ static void check_untouched(struct exec_case *c, struct exec_tensor *t)
 {
     size_t bytes = (size_t)type_bytes[t->type];
     unsigned char *allowed = checked(calloc(1, t->size + 1));
-    for (int64_t i = 0; t->written && i < t->elements; i++)
-        memset(allowed + offset_of(t, i), 1, bytes);
+    struct walk walk = walk_begin(t);
+    for (int64_t i = 0; t->written && i < t->elements; i++, walk_step(&walk))
+        memset(allowed + walk.offset, 1, bytes);
     for (size_t i = 0; i < t->size; i++)
         if (!allowed[i] && t->before[i] != t->after[i]) {
             exec_fail(c, "a write to byte %zu of a tensor, which is no element of an output", i);
@@ -465,31 +487,57 @@ void exec_called(struct exec_case *c, int status)
     }
 }
 
+static void check_index(const struct exec_tensor *t, int64_t index)
+{
+    if (index >= 0 && index < t->elements)
+        return;
+    fprintf(stderr, "a test asks for element %lld of %lld\n", (long long)index, (long long)t->elements);
+    exit(2);
+}
+
 static double value_of(const struct exec_tensor *t, double **values, const unsigned char *memory, int64_t index)
 {
-    if (index < 0 || index >= t->elements) {
-        fprintf(stderr, "a test asks for element %lld of %lld\n", (long long)index, (long long)t->elements);
-        exit(2);
-    }
+    check_index(t, index);
     if (!*values) {
         *values = checked(malloc((size_t)t->elements * sizeof **values));
-        for (int64_t i = 0; i < t->elements; i++)
-            (*values)[i] = read_value(t->type, memory + offset_of(t, i));
+        struct walk walk = walk_begin(t);
+        for (int64_t i = 0; i < t->elements; i++, walk_step(&walk))
+            (*values)[i] = read_value(t->type, memory + walk.offset);
     }
     return (*values)[index];
 }
 
-double exec_before(const struct exec_tensor *t, int64_t index)
+double exec_read_before(const struct exec_tensor *t, int64_t index)
 {
     return value_of(t, &t->values->before, t->before, index);
 }
-double exec_value(const struct exec_tensor *t, int64_t index)
+double exec_read_value(const struct exec_tensor *t, int64_t index)
 {
     return value_of(t, &t->values->after, t->after, index);
 }
-int64_t exec_before_int(const struct exec_tensor *t, int64_t index)
+double exec_dot(const struct exec_tensor *a, int64_t first_a, int64_t step_a, const struct exec_tensor *b,
+                int64_t first_b, int64_t step_b, int64_t count)
 {
-    return read_int(t->type, t->before + offset_of(t, index));
+    double sum[4] = {0.0, 0.0, 0.0, 0.0};
+    if (count <= 0)
+        return 0.0;
+    exec_before(a, first_a), exec_before(a, first_a + (count - 1) * step_a);
+    exec_before(b, first_b), exec_before(b, first_b + (count - 1) * step_b);
+    const double *of_a = a->values->before + first_a, *of_b = b->values->before + first_b;
+    for (int64_t i = 0; i < count; i++)
+        sum[i % 4] += of_a[i * step_a] * of_b[i * step_b];
+    return sum[0] + sum[1] + (sum[2] + sum[3]);
+}
+int64_t exec_read_before_int(const struct exec_tensor *t, int64_t index)
+{
+    check_index(t, index);
+    if (!t->values->integers) {
+        t->values->integers = checked(malloc((size_t)t->elements * sizeof *t->values->integers));
+        struct walk walk = walk_begin(t);
+        for (int64_t i = 0; i < t->elements; i++, walk_step(&walk))
+            t->values->integers[i] = read_int(t->type, t->before + walk.offset);
+    }
+    return t->values->integers[index];
 }
 int64_t exec_value_int(const struct exec_tensor *t, int64_t index)
 {
@@ -600,6 +648,7 @@ static int run_case(const struct exec_test *test, int number, const char *what, 
         free(t->after);
         free(t->values->before);
         free(t->values->after);
+        free(t->values->integers);
         free(t->values);
         free(t);
     }

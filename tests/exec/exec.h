@@ -94,10 +94,33 @@ void *exec_pointer(struct exec_tensor *t);
 
 /* Checks the status of a call, waits, brings everything back, checks what may not have changed. */
 void exec_called(struct exec_case *c, int status);
-/* Elements by row-major number. */
-double exec_before(const struct exec_tensor *t, int64_t index);
-double exec_value(const struct exec_tensor *t, int64_t index);
-int64_t exec_before_int(const struct exec_tensor *t, int64_t index);
+/* Elements by row-major number.  Drivers read one many times, in products: each is brought to f64 or i64 once, when the
+ * first one is asked for. */
+struct exec_values {
+    double *before, *after;
+    int64_t *integers; /* before */
+};
+double exec_read_before(const struct exec_tensor *t, int64_t index);
+double exec_read_value(const struct exec_tensor *t, int64_t index);
+static inline double exec_before(const struct exec_tensor *t, int64_t index)
+{
+    const double *values = t->values->before;
+    return values && (uint64_t)index < (uint64_t)t->elements ? values[index] : exec_read_before(t, index);
+}
+static inline double exec_value(const struct exec_tensor *t, int64_t index)
+{
+    const double *values = t->values->after;
+    return values && (uint64_t)index < (uint64_t)t->elements ? values[index] : exec_read_value(t, index);
+}
+/* The sum of the products of `count` elements of each, from their first on, as they were before the call. */
+double exec_dot(const struct exec_tensor *a, int64_t first_a, int64_t step_a, const struct exec_tensor *b,
+                int64_t first_b, int64_t step_b, int64_t count);
+int64_t exec_read_before_int(const struct exec_tensor *t, int64_t index);
+static inline int64_t exec_before_int(const struct exec_tensor *t, int64_t index)
+{
+    const int64_t *values = t->values->integers;
+    return values && (uint64_t)index < (uint64_t)t->elements ? values[index] : exec_read_before_int(t, index);
+}
 int64_t exec_value_int(const struct exec_tensor *t, int64_t index);
 /* |got - want| <= tolerance * (1 + |want|); NaN meets NaN, infinities and their signs agree. */
 void exec_expect(struct exec_case *c, const struct exec_tensor *t, int64_t index, double want, double tolerance);

@@ -32,9 +32,7 @@ static double activated(int f, double x)
         exec_called(c, matmul_##type##_##type(c->stream, &va, &vb, c->gaps ? NULL : &vbias, &vr, f)); \
         for (int64_t i = 0; i < m; i++)                                                               \
             for (int64_t j = 0; j < n; j++) {                                                         \
-                double sum = 0.0;                                                                     \
-                for (int64_t l = 0; l < k; l++)                                                       \
-                    sum += exec_before(a, i * k + l) * exec_before(b, l * n + j);                     \
+                double sum = exec_dot(a, i * k, 1, b, j, n, k);                                       \
                 sum += c->gaps ? 0.0 : exec_before(bias, j);                                          \
                 exec_expect(c, r, i *n + j, activated(f, sum), tolerance);                            \
             }                                                                                         \

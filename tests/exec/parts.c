@@ -39,9 +39,7 @@ static void run_grouped(struct exec_case *c)
         while (z < GROUPS && row >= begin_of(t, (int)z + 1))
             z++;
         for (int64_t column = 0; column < n; column++) {
-            double sum = 0.0;
-            for (int64_t l = 0; l < k && z < GROUPS; l++)
-                sum += exec_before(a, row * k + l) * exec_before(b, (z * k + l) * n + column);
+            double sum = z < GROUPS ? exec_dot(a, row * k, 1, b, z * k * n + column, n, k) : 0.0;
             exec_expect(c, r, row * n + column, z < GROUPS ? sum : exec_before(r, row * n + column),
                         z < GROUPS ? 8e-3 : 0.0);
         }
@@ -64,10 +62,8 @@ static void run_sums(struct exec_case *c)
     exec_called(c, parts_gathered_sums(c->stream, &va, &vb, &vat, &vr));
     for (int64_t i = 0; i < r->elements; i++) {
         int64_t z = i / (m * n), row = i / n % m, column = i % n;
-        double sum = 0.0;
-        for (int64_t l = begin_of(t, (int)z); l < begin_of(t, (int)z + 1); l++)
-            sum += exec_before(a, l * m + row) * exec_before(b, l * n + column);
-        exec_expect(c, r, i, sum, 1e-3);
+        int64_t begin = begin_of(t, (int)z), end = begin_of(t, (int)z + 1);
+        exec_expect(c, r, i, exec_dot(a, begin * m + row, m, b, begin * n + column, n, end - begin), 1e-3);
     }
 }
 

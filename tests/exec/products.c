@@ -21,10 +21,7 @@
         exec_called(c, products_matmul_##type##_##out(c->stream, &va, &vb, &vr));                                  \
         for (int64_t i = 0; i < m; i++)                                                                            \
             for (int64_t j = 0; j < n; j++) {                                                                      \
-                double sum = 0.0;                                                                                  \
-                for (int64_t l = 0; l < k; l++)                                                                    \
-                    sum += exec_before(a, i * k + l) * exec_before(b, l * n + j);                                  \
-                exec_expect(c, r, i *n + j, sum, tolerance);                                                       \
+                exec_expect(c, r, i *n + j, exec_dot(a, i * k, 1, b, j, n, k), tolerance);                         \
             }                                                                                                      \
     }
 MATMUL(f32, f32, F32, f32, F32, 1e-4)
@@ -50,9 +47,7 @@ static void run_transposed(struct exec_case *c)
     exec_called(c, products_transposed(c->stream, &va, &vb, c->gaps ? NULL : &vc, &vr,
                                        c->gaps ? TILE_ACT_SILU : TILE_ACT_NONE));
     for (int64_t i = 0; i < m * n; i++) {
-        double sum = c->gaps ? 0.0 : exec_before(bias, i % n);
-        for (int64_t l = 0; l < k; l++)
-            sum += exec_before(a, l * m + i / n) * exec_before(b, i % n * k + l);
+        double sum = exec_dot(a, i / n, m, b, i % n * k, 1, k) + (c->gaps ? 0.0 : exec_before(bias, i % n));
         exec_expect(c, r, i, c->gaps ? sum / (1.0 + exp(-sum)) : sum, 1e-4);
     }
 }
@@ -70,9 +65,7 @@ static void run_batched(struct exec_case *c)
     exec_called(c, products_batched(c->stream, &va, &vb, &vr));
     for (int64_t i = 0; i < z * m * n; i++) {
         int64_t batch = i / n / m, row = i / n % m, column = i % n;
-        double sum = 0.0;
-        for (int64_t l = 0; l < k; l++)
-            sum += exec_before(a, (batch * m + row) * k + l) * exec_before(b, (batch * k + l) * n + column);
+        double sum = exec_dot(a, (batch * m + row) * k, 1, b, batch * k * n + column, n, k);
         exec_expect(c, r, i, sum, 1e-5);
     }
 }
@@ -97,12 +90,8 @@ static void run_three_parts(struct exec_case *c)
     EXEC_BIND(vb, b);
     EXEC_BIND(vr, r);
     exec_called(c, products_three_parts(c->stream, &va, &vb, &vr));
-    for (int64_t i = 0; i < m * n; i++) {
-        double sum = 0.0;
-        for (int64_t l = 0; l < k; l++)
-            sum += exec_before(a, i / n * k + l) * exec_before(b, l * n + i % n);
-        exec_expect(c, r, i, sum, 1.5e-5);
-    }
+    for (int64_t i = 0; i < m * n; i++)
+        exec_expect(c, r, i, exec_dot(a, i / n * k, 1, b, i % n, n, k), 1.5e-5);
 }
 
 static void turn(struct tile_f32_2 *view)
@@ -130,10 +119,8 @@ static void run_rounded_way(struct exec_case *c, int way)
         turn(&vb);
     exec_called(c, products_rounded(c->stream, &va, &vb, &vr));
     for (int64_t i = 0; i < m * n; i++) {
-        double sum = 0.0;
-        for (int64_t l = 0; l < k; l++)
-            sum += exec_before(a, way & 1 ? l * m + i / n : i / n * k + l) *
-                   exec_before(b, way & 2 ? i % n * k + l : l * n + i % n);
+        double sum = exec_dot(a, way & 1 ? i / n : i / n * k, way & 1 ? m : 1, b, way & 2 ? i % n * k : i % n,
+                              way & 2 ? 1 : n, k);
         exec_expect(c, r, i, sum, 1e-4);
     }
 }

@@ -13,10 +13,7 @@ struct factors {
 /* b lies as [K, N], or [N, K] when `turned`. */
 static double product(const struct factors *f, int64_t row, int64_t column, int64_t n, int64_t k, int turned)
 {
-    double sum = 0.0;
-    for (int64_t l = 0; l < k; l++)
-        sum += exec_before(f->a, row * k + l) * exec_before(f->b, turned ? column * k + l : l * n + column);
-    return sum;
+    return exec_dot(f->a, row * k, 1, f->b, turned ? column * k : column, turned ? 1 : n, k);
 }
 
 static struct factors make(struct exec_case *c, enum exec_type type, int64_t m, int64_t n, int64_t k, int turned)
@@ -184,10 +181,7 @@ static void run_batch(struct exec_case *c)
     exec_called(c, rewritten_batch(c->stream, &va, &vb, &vr));
     for (int64_t i = 0; i < z * m * n; i++) {
         int64_t batch = i / n / m, row = i / n % m;
-        double sum = 0.0;
-        for (int64_t l = 0; l < k; l++)
-            sum += exec_before(a, (batch * m + row) * k + l) * exec_before(b, (batch * k + l) * n + i % n);
-        exec_expect(c, r, i, sum, 8e-3);
+        exec_expect(c, r, i, exec_dot(a, (batch * m + row) * k, 1, b, batch * k * n + i % n, n, k), 8e-3);
     }
 }
 

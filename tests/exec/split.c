@@ -22,9 +22,7 @@
         EXEC_BIND(vy, y);                                                                                          \
         exec_called(c, split_product_##type(c->stream, &va, &vb, c->gaps ? NULL : &vbias, &vy));                   \
         for (int64_t i = 0; i < m * n; i++) {                                                                      \
-            double sum = 0.0;                                                                                      \
-            for (int64_t l = 0; l < k; l++)                                                                        \
-                sum += exec_before(a, i / n * k + l) * exec_before(b, l * n + i % n);                              \
+            double sum = exec_dot(a, i / n * k, 1, b, i % n, n, k);                                                \
             sum += c->gaps ? 0.0 : exec_before(bias, i % n);                                                       \
             sum = isnan(sum) || sum > 0.0 ? sum : 0.0;                                                             \
             exec_expect(c, y, i, exec_before(y, i) + sum, tolerance);                                              \
