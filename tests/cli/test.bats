@@ -215,9 +215,9 @@ t.tile: what kernels assert was not checked; --checks does' ]
 @test "a compilation makes nothing of tests, and a file without them has none" {
     cat "$BATS_FILE_TMPDIR/t.tile" >a.tile
     { cat a.tile; echo 'test "t" { expect(1, 2); let x = unknown; }'; } >b.tile
-    expect 0 tilecc -arch=cpu a.tile -o a.o
-    expect 0 tilecc -arch=cpu --prefix=a_ a.tile -o a.o
-    expect 0 tilecc -arch=cpu --prefix=a_ b.tile -o b.o
+    expect 0 tilecc --cpu-isa=baseline -arch=cpu a.tile -o a.o
+    expect 0 tilecc --cpu-isa=baseline -arch=cpu --prefix=a_ a.tile -o a.o
+    expect 0 tilecc --cpu-isa=baseline -arch=cpu --prefix=a_ b.tile -o b.o
     run --separate-stderr "$TILECC" test a.tile b.tile
     [ "$status" -eq 1 ]
     [ "${lines[0]}" = 'a.tile: 0 tests passed, 0 failed' ]

@@ -34,19 +34,19 @@ busy='while :; do :; done'
 }
 
 @test "what computes for ever is ended, in whichever process" {
-    ends 124 1 300 sh -c "$busy"
+    ends 124 0.3 300 sh -c "$busy"
     grep -q 'too much time of processors' log
-    ends 124 1 300 sh -c "trap '' TERM; ($busy) & ($busy) & wait"
-    ends 124 1 300 setsid -w sh -c "$busy"
-    ends 124 1 300 sh -c "setsid sh -c '$busy' & sleep 1000"
-    ends 124 1 300 sh -c 'while :; do (i=0; while [ $i -lt 20000 ]; do i=$((i + 1)); done) ; done' # each for a moment
+    ends 124 0.3 300 sh -c "trap '' TERM; ($busy) & ($busy) & wait"
+    ends 124 0.3 300 setsid -w sh -c "$busy"
+    ends 124 0.3 300 sh -c "setsid sh -c '$busy' & sleep 1000"
+    ends 124 0.3 300 sh -c 'while :; do (i=0; while [ $i -lt 20000 ]; do i=$((i + 1)); done) ; done' # each for a moment
 }
 
 @test "a program whose processor others take is not" {
     begin=$(date +%s%N)
     run taskset -c "$(taskset -cp $$ | sed 's/.*: \([0-9]*\).*/\1/')" sh -c "
         for i in 1 2 3; do ($busy) & others=\"\$others \$!\"; done
-        '$limit' 60 600 used sh -c 'i=0; while [ \$i -lt 1000000 ]; do i=\$((i + 1)); done'
+        '$limit' 60 600 used sh -c 'i=0; while [ \$i -lt 300000 ]; do i=\$((i + 1)); done'
         echo \"status \$?\"
         kill \$others"
     clock=$((($(date +%s%N) - begin) / 1000000))
