@@ -111,6 +111,8 @@ enum {
     X(cuLaunchKernel, cuLaunchKernel, 0,                                                                         \
       (void *function, unsigned x, unsigned y, unsigned z, unsigned block_x, unsigned block_y, unsigned block_z, \
        unsigned shared, void *stream, void **parameters, void **extra))                                          \
+    X(cuOccupancyMaxActiveClusters, cuOccupancyMaxActiveClusters, 1,                                             \
+      (int *clusters, void *function, const struct launch_config *config))                                       \
     X(cuTensorMapEncodeTiled, cuTensorMapEncodeTiled, 1,                                                         \
       (void *map, int type, unsigned rank, void *address, const uint64_t *extents, const uint64_t *strides,      \
        const uint32_t *box, const uint32_t *steps, int interleave, int swizzle, int promotion, int beyond))      \
@@ -151,8 +153,9 @@ struct module_function {
 
 /* What is loaded of one variant; hangs on its tile_rt_state and is never freed. */
 struct record {
-    void *library, *kernel; /* CUlibrary and CUkernel, for all contexts */
-    uint64_t ready;         /* bit a device: attributes are set there */
+    void *library, *kernel;         /* CUlibrary and CUkernel, for all contexts */
+    uint64_t ready;                 /* bit a device: attributes are set there */
+    uint16_t clusters[MAX_DEVICES]; /* of a persistent kernel, that run there at the same time; 0: not known */
     struct module_function *functions;
     uint64_t failed; /* bit a device: loading failed there for good, as said below */
     int status, cuda_error;
@@ -496,6 +499,47 @@ static int set_attributes(const struct tile_rt_call *call, void *kernel, void *f
     return error;
 }
 
+static struct launch_attribute *add_attribute(struct launch_config *config, int id)
+{
+    struct launch_attribute *attribute = &config->attributes[config->attribute_count++];
+    memset(attribute, 0, sizeof *attribute);
+    attribute->id = id;
+    return attribute;
+}
+
+static void configure(const struct tile_rt_variant *variant, unsigned blocks, struct launch_config *config,
+                      struct launch_attribute *attributes)
+{
+    config->grid[0] = blocks;
+    config->block[0] = (unsigned)variant->threads;
+    config->grid[1] = config->grid[2] = config->block[1] = config->block[2] = 1;
+    config->shared_bytes = (unsigned)variant->dynamic_shared;
+    config->stream = NULL;
+    config->attributes = attributes;
+    config->attribute_count = 0;
+    if (variant->cluster > 1) {
+        struct launch_attribute *attribute = add_attribute(config, LAUNCH_CLUSTER);
+        attribute->value.cluster[0] = (unsigned)variant->cluster;
+        attribute->value.cluster[1] = attribute->value.cluster[2] = 1;
+    }
+}
+
+/* Under the lock.  A cluster stays within a group of multiprocessors, which may be no multiple of it: on an H200 there are
+ * 132 multiprocessors, and room for 30 clusters of 4.  Blocks that have to wait for others to end would double the time of
+ * a persistent kernel. */
+static void count_clusters(const struct tile_rt_call *call, struct record *record, void *function)
+{
+    const struct tile_rt_variant *variant = call->variant;
+    struct launch_attribute attributes[MAX_ATTRIBUTES];
+    struct launch_config config;
+    int clusters = 0;
+    if (variant->cluster < 2 || variant->persistent <= 0 || cuda.cuOccupancyMaxActiveClusters == NULL)
+        return;
+    configure(variant, (unsigned)variant->cluster, &config, attributes);
+    if (cuda.cuOccupancyMaxActiveClusters(&clusters, function, &config) == CUDA_SUCCESS && clusters <= UINT16_MAX)
+        record->clusters[call->device] = (uint16_t)clusters;
+}
+
 /* The step and its error; CUDA_SUCCESS when record->kernel is ready on the device. */
 static int load_library(const struct tile_rt_call *call, struct record *record, const char **step)
 {
@@ -529,6 +573,8 @@ static int load_library(const struct tile_rt_call *call, struct record *record, 
     if (error == CUDA_SUCCESS)
         error = cuda.cuFuncGetAttribute(&value, FUNCTION_REGISTERS, function);
     if (error == CUDA_SUCCESS)
+        count_clusters(call, record, function);
+    if (error == CUDA_SUCCESS)
         __atomic_or_fetch(&record->ready, device_bit(call->device), __ATOMIC_RELEASE);
     return error;
 }
@@ -557,6 +603,7 @@ static int load_module(const struct tile_rt_call *call, struct record *record, v
         free(entry);
         return error;
     }
+    count_clusters(call, record, entry->function);
     entry->module = module;
     entry->place = place;
     entry->context = context;
@@ -749,14 +796,6 @@ int tile_rt_cuda_encode(struct tile_rt_tensor_map *made, const struct tile_rt_ma
 
 /* ---- launching -------------------------------------------------------------------------------------------------- */
 
-static struct launch_attribute *add_attribute(struct launch_config *config, int id)
-{
-    struct launch_attribute *attribute = &config->attributes[config->attribute_count++];
-    memset(attribute, 0, sizeof *attribute);
-    attribute->id = id;
-    return attribute;
-}
-
 /* What a device has nothing like is left out: it could only make the launch sooner.  So is overlap for code of earlier
  * architectures (PTX that the driver compiled): that does not wait for what it reads. */
 TILE_RT_COLD static void add_options(const struct tile_rt_call *call, struct launch_config *config)
@@ -773,27 +812,27 @@ static int launch_blocks(const struct tile_rt_call *call, void *function, struct
     const struct tile_rt_variant *variant = call->variant;
     struct launch_config config;
     struct launch_attribute attributes[MAX_ATTRIBUTES];
-    unsigned cluster = variant->cluster > 1 ? (unsigned)variant->cluster : 1;
     if (cuda.cuLaunchKernelEx == NULL)
-        return cluster > 1 || call->options != NULL
+        return variant->cluster > 1 || call->options != NULL
                    ? CUDA_NOT_SUPPORTED
                    : cuda.cuLaunchKernel(function, blocks, 1, 1, (unsigned)variant->threads, 1, 1,
                                          (unsigned)variant->dynamic_shared, stream, parameters, NULL);
-    config.grid[0] = blocks;
-    config.block[0] = (unsigned)variant->threads;
-    config.grid[1] = config.grid[2] = config.block[1] = config.block[2] = 1;
-    config.shared_bytes = (unsigned)variant->dynamic_shared;
+    configure(variant, blocks, &config, attributes);
     config.stream = stream;
-    config.attributes = attributes;
-    config.attribute_count = 0;
-    if (cluster > 1) {
-        struct launch_attribute *attribute = add_attribute(&config, LAUNCH_CLUSTER);
-        attribute->value.cluster[0] = cluster;
-        attribute->value.cluster[1] = attribute->value.cluster[2] = 1;
-    }
     if (__builtin_expect(call->options != NULL, 0))
         add_options(call, &config);
     return cuda.cuLaunchKernelEx(&config, function, parameters, NULL);
+}
+
+/* Blocks of a persistent kernel that run at the same time. */
+static int64_t count_persistent(const struct tile_rt_call *call, int64_t cluster)
+{
+    const struct tile_rt_variant *variant = call->variant;
+    const struct record *record = __atomic_load_n(&variant->state->record, __ATOMIC_ACQUIRE);
+    int64_t most = (int64_t)variant->persistent * call->sm_count / cluster;
+    if (cluster > 1 && record->clusters[call->device] > 0 && record->clusters[call->device] < most)
+        most = record->clusters[call->device];
+    return most < 1 ? cluster : most * cluster;
 }
 
 /* How many blocks the grid gets from program `base` on, and how many programs that leaves behind. */
@@ -805,8 +844,7 @@ static int64_t count_blocks(const struct tile_rt_call *call, int64_t base, int64
     int64_t most = MAX_BLOCKS / (cluster * together) * (cluster * together); /* no launch ends within a block */
     int64_t blocks = *covered = call->programs - base;
     if (variant->persistent > 0) {
-        most = (int64_t)variant->persistent * call->sm_count / cluster * cluster;
-        most = most < cluster ? cluster : most;
+        most = count_persistent(call, cluster);
         blocks = blocks < most ? blocks : most;
     } else if (blocks > most) {
         blocks = *covered = most;

@@ -7,7 +7,7 @@
 #define ONE(n) \
     1, (int64_t[]) { n }
 
-#define MATMUL(name, type, TYPE, out, OUT, tolerance)                                                              \
+#define PRODUCT(name, call, type, TYPE, out, OUT, tolerance)                                                       \
     static void run_##name(struct exec_case *c)                                                                    \
     {                                                                                                              \
         int64_t m = c->extent[0], n = c->extent[1], k = c->extent[2];                                              \
@@ -18,12 +18,14 @@
         EXEC_BIND(va, a);                                                                                          \
         EXEC_BIND(vb, b);                                                                                          \
         EXEC_BIND(vr, r);                                                                                          \
-        exec_called(c, products_matmul_##type##_##out(c->stream, &va, &vb, &vr));                                  \
+        exec_called(c, products_##call(c->stream, &va, &vb, &vr));                                                 \
         for (int64_t i = 0; i < m; i++)                                                                            \
             for (int64_t j = 0; j < n; j++) {                                                                      \
                 exec_expect(c, r, i *n + j, exec_dot(a, i * k, 1, b, j, n, k), tolerance);                         \
             }                                                                                                      \
     }
+#define MATMUL(name, type, TYPE, out, OUT, tolerance) \
+    PRODUCT(name, matmul_##type##_##out, type, TYPE, out, OUT, tolerance)
 MATMUL(f32, f32, F32, f32, F32, 1e-4)
 MATMUL(f64, f64, F64, f64, F64, 1e-12)
 MATMUL(f16, f16, F16, f32, F32, 1e-4)
@@ -31,6 +33,7 @@ MATMUL(bf16, bf16, BF16, f32, F32, 1e-4)
 MATMUL(f8e4m3, f8e4m3, F8E4M3, f32, F32, 1e-4)
 MATMUL(f8e5m2, f8e5m2, F8E5M2, f32, F32, 1e-4)
 MATMUL(i8, i8, I8, i32, I32, 0.0)
+PRODUCT(in_fours, in_fours, bf16, BF16, f32, F32, 1e-4)
 
 static void run_transposed(struct exec_case *c)
 {
@@ -171,6 +174,8 @@ static const struct exec_test tests[] = {
     {"f8e4m3", run_f8e4m3, 3, {50, 70, 40}, 0},
     {"f8e5m2", run_f8e5m2, 3, {50, 70, 40}, 0},
     {"i8", run_i8, 3, {50, 70, 40}, 0},
+    {"in_fours", run_in_fours, 3, {328, 136, 264}, 0},
+    {"in_fours_once", run_in_fours, 3, {520, 72, 200}, 0},
     {"transposed", run_transposed, 3, {50, 70, 40}, 0},
     {"batched", run_batched, 1, {5}, 0},
     {"attention", run_attention, 2, {40, 60}, 0},

@@ -160,6 +160,20 @@ defect() {
     [ "$status" -eq 0 ] || { echo "$output"; return 1; }
 }
 
+@test "clusters of four: what three blocks of the last one compute besides changes nothing" {
+    cd "$BATS_TEST_TMPDIR"
+    sed 's/cluster: {1, 2}/cluster: {1, 2, 4}/' "$SRCDIR/examples/matmul.tile" >matmul.tile
+    "$TILECC" -arch=sm_90a --spec='matmul<bf16,bf16>[BM=64,BN=32,BK=32,cluster=4,stages=3]' --print-after=check_machine --emit=header -o out.h \
+        matmul.tile 2>all
+    awk '/^kernel @matmul_bf16_bf16__0\(/ { on = 1 } on { print } /^}/ { on = 0 }' all >four.tir
+    grep -q 'mbarrier_arrive cluster(4)' four.tir && grep -q 'multicast(4)' four.tir
+    for rows in 70 330; do
+        interpret "matmul_bf16_bf16__0([$rows, 136], [136, 40], [40], [$rows, 40], 0)[$(((rows + 63) / 64)), 2]" four.tir >got
+        interpret "matmul_bf16_bf16([$rows, 136], [136, 40], [40], [$rows, 40], none)" matmul.tile >want
+        cmp want got
+    done
+}
+
 @test "clusters: blocks run side by side, reach into each other, and must not end before" {
     # fewer slots than rounds, or nobody would wait for the other block's arrivals
     cd "$BATS_TEST_TMPDIR"

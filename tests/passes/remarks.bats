@@ -255,12 +255,14 @@ END
 
 @test "why blocks of a cluster do not work together" {
     product "$slice"
-    sed -i 's/^{/    tune(cluster: {1, 2, 4} = 2)\n{/' k.tile
+    sed -i 's/^{/    tune(cluster: {1, 2, 3, 4} = 2)\n{/' k.tile
+    lacks sm_90a specialise 'has no effect here'
+    sed -i 's/= 2)/= 4)/' k.tile
     lacks sm_90a specialise 'has no effect here'
     gives_settle() { remarks sm_90a specialise >log; grep -qF "$1" log || { cat log; return 1; }; }
-    sed -i 's/= 2)/= 4)/' k.tile
-    gives_settle 'cluster = 4 has no effect here: clusters have 2 blocks'
-    sed -i 's/= 4)/= 2, persistent: bool = false)/' k.tile
+    sed -i 's/= 4)/= 3)/' k.tile
+    gives_settle 'cluster = 3 has no effect here: clusters have 2 or 4 blocks'
+    sed -i 's/= 3)/= 2, persistent: bool = false)/' k.tile
     gives_settle 'cluster = 2 has no effect here: its blocks do not walk over programs'
     product "$slice" ', lim: in i32[L], low: in i32[L]'
     sed -i 's/^{/    tune(cluster: {2} = 2, persistent: {true} = true)\n{/; s/0\.\.K/0..min(K, m*64)/' k.tile # another number of turns down the column, where b is shared

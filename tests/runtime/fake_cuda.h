@@ -45,6 +45,7 @@ struct fake_cuda {
     int version;                    /* cuDriverGetVersion */
     int architecture[FAKE_DEVICES]; /* 10 * major + minor */
     int shared_optin;
+    int clusters;       /* that run at the same time, of any kernel */
     int global_capture; /* a capture in global mode goes on in some thread */
     int launches, loads, unloads, primaries, attributes, synchronized; /* how often */
     int unsafe_in_capture; /* how often something was loaded while that was forbidden: the capture is lost */

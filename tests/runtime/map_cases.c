@@ -471,6 +471,26 @@ static void persistent(void)
         EXPECT(cuda->last.slots[15] == (uint64_t)n && cuda->last.cluster == (unsigned)rows[i].cluster);
     }
 }
+/* Clusters that the groups of multiprocessors have no room for would run behind the others. */
+static void clusters_at_once(void)
+{
+    begin();
+    cuda->clusters = 30;
+    product_variants[0].persistent = 1;
+    product_variants[0].cluster = 4;
+    n = 1000;
+    EXPECT_STATUS(launch(&stream0), TILE_OK, "");
+    EXPECT(cuda->last.grid[0] == 120 && calls("cuOccupancyMaxActiveClusters") == 1);
+    n = 13;
+    EXPECT_STATUS(launch(&stream0), TILE_OK, "");
+    EXPECT(cuda->last.grid[0] == 16 && calls("cuOccupancyMaxActiveClusters") == 1);
+    cuda->architecture[1] = 90;
+    cuda->clusters = 40; /* more than there are multiprocessors for */
+    n = 1000;
+    EXPECT_STATUS(launch(&stream1), TILE_OK, "");
+    EXPECT(cuda->last.grid[0] == 132 && calls("cuOccupancyMaxActiveClusters") == 2);
+    cuda->architecture[1] = 80;
+}
 static void split(void)
 {
     begin();
@@ -562,6 +582,7 @@ int main(int count, char **arguments)
         CASE(threads),
         CASE(two_devices),
         CASE(persistent),
+        CASE(clusters_at_once),
         CASE(split),
         CASE(information),
         CASE(other_version),

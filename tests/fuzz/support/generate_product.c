@@ -652,7 +652,7 @@ static void generate(struct buffer *out, uint64_t seed, int multiple)
     if (random_chance(&p->random, 60))
         buffer_puts(out, " persistent(-1)");
     if (random_chance(&p->random, p->added ? 60 : 30))
-        buffer_puts(out, " cluster(2)");
+        buffer_printf(out, " cluster(%d)", random_chance(&p->random, 25) ? 4 : 2);
     buffer_printf(out,
                   " {\n%%nought = constant value(0) : index\n%%step = constant value(%d) : index\n"
                   "%%height = constant value(%d) : index\n"
