@@ -184,7 +184,8 @@ static bool may_meet_itself(const struct ir_access *access, const struct ir_valu
     return gathers;
 }
 
-/* Different views are the same or disjoint when both are arguments (the language allows no other overlap of views). */
+/* Different views are the same or disjoint when both are arguments (the language allows no other overlap of views).  Which
+ * thread has an element says its place in the tile alone: another row of the same columns is the same thread's, too. */
 static bool same_threads(const struct ir_operation *a, const struct ir_operation *b, const struct ir_operation *loop)
 {
     struct ir_access x, y;
@@ -195,23 +196,23 @@ static bool same_threads(const struct ir_operation *a, const struct ir_operation
         return false;
     const struct ir_value *tile = a->result_count ? a->results[0] : x.value;
     bool disjoint = false, same = held_once(layout) && layout == layout_of_access(b) && !may_meet_itself(&x, tile);
+    bool one_to_one = !x.place || (alias_is_one_to_one(x.view) && alias_is_one_to_one(y.view));
     if (loop && ir_is_inside(x.view, loop))
         return false;
     if (x.rank != y.rank || !x.place != !y.place)
         return false;
     for (int d = 0; d < x.rank; d++) {
         int64_t length = x.place[d] > 0 ? x.place[d] : 1;
-        same &= x.place[d] == y.place[d] && x.index[d] == y.index[d];
+        bool other_index = x.index[d] != y.index[d] || (loop && ir_is_inside(x.index[d], loop));
+        bool point = x.place[d] == IR_POINT && y.place[d] == IR_POINT;
+        same &= x.place[d] == y.place[d] && (!other_index || (point && one_to_one));
         if (x.place[d] != IR_GATHER && y.place[d] != IR_GATHER)
             disjoint |= apart(x.index[d], length, y.index[d], y.place[d] > 0 ? y.place[d] : 1, loop);
-        if (x.index[d] != y.index[d] || x.place[d] != y.place[d])
-            continue;
-        if (loop && x.place[d] != IR_GATHER && moves_on(x.index[d], length, loop))
+        if (x.index[d] == y.index[d] && x.place[d] == y.place[d] && loop && x.place[d] != IR_GATHER &&
+            moves_on(x.index[d], length, loop))
             disjoint = true;
-        if (loop && ir_is_inside(x.index[d], loop))
-            same = false;
     }
-    return same || (disjoint && (!x.place || (alias_is_one_to_one(x.view) && alias_is_one_to_one(y.view))));
+    return same || (disjoint && one_to_one);
 }
 
 /* ---- hazards ---- */
