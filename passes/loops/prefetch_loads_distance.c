@@ -14,7 +14,8 @@
  *      two share registers, or one iteration later, or it stays where it is.
  *
  * Then the whole is done again from step 2, until the registers suffice.  Where registers are missing even if every
- * load stays, no step back would help, and the loads that take registers stay. */
+ * load stays, no step back would help, and loads of tiles stay.  Numbers come one iteration ahead there too: a register
+ * each decides nothing, and the wait for one is as long as that for a tile. */
 #include "passes/layout/memory_access.h"
 #include "passes/base/rewrite.h"
 #include "passes/loops/prefetch_loads.h"
@@ -333,13 +334,18 @@ static void fit_registers(struct prefetch *s, struct timing *t, const int *taken
     int hopeless = missing_where_all_stay(s, t, taken, most, ahead);
     if (hopeless) {
         choose(s, t);
-        for (int i = 0; i < s->loads.count; i++)
-            if (s->loads.data[i].registers && (s->loads.data[i].distance || s->loads.data[i].early)) {
-                s->loads.data[i].problem = arena_printf(
-                    s->context->arena, "without it tiles take %d registers at once, and the loop has %d for them",
-                    hopeless + most, most);
-                s->loads.data[i].most = -1;
+        for (int i = 0; i < s->loads.count; i++) {
+            struct scheduled_load *load = &s->loads.data[i];
+            if (load->load->results[0]->type->rank == 0) {
+                load->registers = 0;
+                load->most = (int)int64_min(load->most, 1);
+            } else if (load->registers && (load->distance || load->early)) {
+                load->problem = arena_printf(s->context->arena,
+                                             "without it tiles take %d registers at once, and the loop has %d for them",
+                                             hopeless + most, most);
+                load->most = -1;
             }
+        }
     }
     int missing;
     do {

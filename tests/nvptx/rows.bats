@@ -295,3 +295,25 @@ END
     expect 0 tilecc info f.o
     contains '128 threads a block, 4 programs a block'
 }
+
+@test "a number of the row to come waits in a register of each thread: a uniform one would wait for its load" {
+    needs_ptxas
+    cat >f.tile <<'END'
+kernel sums(x: in bf16[M, N], s: in f32[M], y: out bf16[M, N], w: out f32[P, N]) const(B: {256, 2048} >= N) grid(p: P)
+{
+    var all = f32[B](0);
+    for row in p..M step P {
+        let v = f32(x[row, 0 +: B]) * s[row];
+        y[row, 0 +: B] = bf16(v * sum(v));
+        all += v;
+    }
+    w[p, 0 +: B] = all;
+}
+END
+    for B in 256 2048; do
+        "$TILECC" -arch=sm_90a --spec "sums[B=$B] sm_90a aligned" --emit=cubin -o k.cubin f.tile
+        "$NVDISASM" -c k.cubin >sass
+        grep -q 'LDG' sass
+        [ "$(grep -c R2UR sass)" -eq 0 ]
+    done
+}

@@ -18,13 +18,14 @@
 #include "targets/nvptx/lower/lower.h"
 
 struct survey {
-    bool tiles, buffers, roles, wgmma, mma, copies;
+    bool tiles, buffers, roles, products, wgmma, mma, copies;
 };
 
 static void look_at(struct ir_operation *operation, void *context)
 {
     struct survey *survey = context;
     survey->mma |= ir_number(operation, IR_ATTRIBUTE_INSTRUCTION, IR_INSTRUCTION_FMA) == IR_INSTRUCTION_MMA;
+    survey->products |= operation->opcode == OP_DOT || operation->opcode == OP_DOT_ASYNC;
     switch (operation->opcode) {
     case OP_BUFFER_LOAD:
     case OP_BUFFER_STORE: survey->buffers = true; break;
@@ -74,6 +75,7 @@ void roles_open(struct lowering *l)
     l->warps = l->function->warps;
     l->warps_meet = survey.buffers;
     l->wgmma = survey.wgmma;
+    l->products = survey.products;
     if (survey.roles || survey.wgmma)
         l->warp = in_prologue(l, PTX_WARP_UNIFORM, l->i32, &l->warp, 1, NULL);
 }

@@ -66,7 +66,7 @@ struct lowering {
     int64_t first_warp;              /* of the role in the block */
     bool one_thread;                 /* the role is run by one thread */
     bool warps_meet;                 /* threads of a warp read buffers by themselves: they meet before they tell */
-    bool wgmma;                      /* somewhere in the kernel */
+    bool wgmma, products;            /* somewhere in the kernel */
     LLVMBasicBlockRef single;        /* code goes to a block that one thread runs; this is the block behind */
     bool single_of_group;            /* one of each warpgroup */
     LLVMValueRef shared_start;       /* i32: address of l->shared */
