@@ -93,6 +93,7 @@ static void look(struct wide_tile *s, struct ir_value *value, int depth, bool al
     if (value->definition->opcode == OP_LOAD) {
         int waits = wide_tile_waits(s, value->definition);
         s->sunk_loads++;
+        s->parted |= wide_tile_is_quartered(s, value->definition);
         s->waits = waits > s->waits ? waits : s->waits;
         s->crowded |= waits && !once &&
                       (!wide_tile_can_hold(s, value->definition) || wide_tile_too_much(s, bytes_of(value)));
@@ -109,7 +110,7 @@ static int64_t kept_bytes(struct wide_tile *s, struct ir_value *value, struct ir
     int64_t bytes = 0;
     s->again = again;
     s->kept.count = s->sunk_loads = s->waits = 0;
-    s->dear = s->crowded = false;
+    s->dear = s->crowded = s->parted = false;
     look(s, value, 1, true);
     if (mask)
         look(s, mask, 1, true);
@@ -201,8 +202,9 @@ static bool plan_reduce(struct wide_tile *s, struct ir_operation *op, struct pie
     s->in_flight = wide_tile_in_flight(s, value);
     s->reload = false;
     int64_t kept = kept_bytes(s, value, NULL, false);
-    s->reload = s->pressed || wide_tile_too_much(s, int64_max(kept, s->in_flight));
-    if (!s->reload || kept_bytes(s, value, NULL, true) >= kept)
+    bool parted = s->parted; /* there is no whole of it */
+    s->reload = s->pressed || parted || wide_tile_too_much(s, int64_max(kept, s->in_flight));
+    if (!s->reload || (kept_bytes(s, value, NULL, true) >= kept && !parted))
         return false;
     keep_plan(s, plan);
     return true;
@@ -233,21 +235,23 @@ static bool is_wide_load(const struct ir_operation *op)
 }
 
 /* The one load of a wide row, in front of the first reduction, of 128 elements a thread or more.  NULL: there is none, or others
- * beside it, for which two blocks have no registers (weights that are read piece by piece behind the sum make it slower by a
- * sixth); nor have they for f16, which are made wide one by one. */
-static struct ir_operation *find_row(const struct wide_tile *s)
+ * beside it: in front of the reduction, or, where `blocks` share a multiprocessor, anywhere, as two have no registers for them
+ * (weights that are read piece by piece behind the sum make it slower by a sixth); nor have they for f16, which are made wide
+ * one by one. */
+static struct ir_operation *find_row(const struct wide_tile *s, int blocks)
 {
     struct ir_operation *found = NULL;
     bool reduced = false;
     for (struct ir_operation *op = s->function->body->first; op; op = op->next) {
         reduced |= op->opcode == OP_REDUCE;
-        if (ir_has_trait(op, IR_TRAIT_LOOP) || op->opcode == OP_IF || (is_wide_load(op) && (found || reduced)))
+        bool row = is_wide_load(op) && !(reduced && found && blocks == 1);
+        if (ir_has_trait(op, IR_TRAIT_LOOP) || op->opcode == OP_IF || (row && (found || reduced)))
             return NULL;
-        if (is_wide_load(op))
+        if (row)
             found = op;
     }
     const struct ir_type *type = found ? found->results[0]->type : NULL;
-    bool fits = type && layout_registers(type->layout) >= 4 * WIDE && type->element != IR_F16;
+    bool fits = type && layout_registers(type->layout) >= 4 * WIDE && (type->element != IR_F16 || blocks == 1);
     return fits && reduced ? found : NULL;
 }
 
@@ -267,13 +271,21 @@ static bool is_wanted_again(const struct wide_tile *s)
     return false;
 }
 
+static bool hold_quarters(struct wide_tile *s, int blocks)
+{
+    struct ir_operation *row = find_row(s, blocks);
+    return row && pass_fuel(s->context) && wide_tile_hold_quarters(s, row, blocks);
+}
+
 /* A row that shared memory does not hold whole for two blocks is held by quarters: a block by itself reads, computes and
- * writes in turn, and memory waits for it meanwhile. */
+ * writes in turn, and memory waits for it meanwhile.  A row that it does not hold whole for one block is held so for that
+ * one: what is read again from memory takes longer than that. */
 static int choose_quarters(struct wide_tile *s)
 {
-    struct ir_operation *row = find_row(s);
     bool alone = !s->context->target || s->function->max_registers || s->pressed || s->adapter.warps < LARGE;
-    return row && !alone && is_wanted_again(s) && pass_fuel(s->context) && wide_tile_hold_quarters(s, row, 2) ? 2 : 1;
+    if (alone || !is_wanted_again(s))
+        return 1;
+    return hold_quarters(s, 2) ? 2 : (hold_quarters(s, 1), 1);
 }
 
 /* ---- rewriting ---- */

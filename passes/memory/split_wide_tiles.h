@@ -45,6 +45,7 @@ struct wide_tile {
     int waits;                         /* most reductions behind a sunk load */
     bool dear;                         /* what is computed again has a function like exp in it */
     bool crowded;                      /* what is read again does not come from shared memory, or fills registers */
+    bool parted;                       /* some of it is held by quarters */
     bool roomy;                        /* not so: pieces of dear values may be kept */
     VECTOR(struct ir_operation *) ops; /* the function's stores and reductions, in order */
 };
@@ -60,6 +61,7 @@ bool wide_tile_can_hold(const struct wide_tile *s, const struct ir_operation *lo
 /* Holds a loaded tile by quarters, where shared memory has room for three of them, of so many blocks; false: it has not, or
  * the whole tile fits. */
 bool wide_tile_hold_quarters(struct wide_tile *s, struct ir_operation *load, int blocks);
+bool wide_tile_is_quartered(const struct wide_tile *s, const struct ir_operation *load);
 /* Registers of a thread, 4 bytes each, and whether these bytes take more than half of them. */
 int64_t wide_tile_registers(const struct wide_tile *s);
 bool wide_tile_too_much(const struct wide_tile *s, int64_t bytes);

@@ -121,7 +121,7 @@ static const struct wide_held *find_held(const struct wide_tile *s, const struct
     return NULL;
 }
 
-static bool is_quartered(const struct wide_tile *s, const struct ir_operation *load)
+bool wide_tile_is_quartered(const struct wide_tile *s, const struct ir_operation *load)
 {
     const struct wide_held *held = find_held(s, load);
     return held && !held->buffer;
@@ -210,7 +210,7 @@ static void find_in_flight(struct wide_tile *s, const struct ir_value *value, in
     const struct ir_operation *op = value->definition;
     if (!layout_rule_has(value) || !op || op->result_count != 1 || depth > DEPTH)
         return;
-    if (op->opcode == OP_LOAD && !wide_tile_waits(s, op) && !is_quartered(s, op)) {
+    if (op->opcode == OP_LOAD && !wide_tile_waits(s, op) && !wide_tile_is_quartered(s, op)) {
         for (int i = 0; i < s->kept.count; i++)
             if (s->kept.data[i] == value)
                 return;
@@ -235,7 +235,7 @@ int64_t wide_tile_in_flight(struct wide_tile *s, const struct ir_value *value)
 static bool is_read_again(const struct wide_tile *s, const struct ir_operation *load, bool alone)
 {
     bool once = alone && stream_used_once(load->results[0]);
-    if (is_quartered(s, load))
+    if (wide_tile_is_quartered(s, load))
         return true;
     if (s->at->opcode == OP_REDUCE && !wide_tile_waits(s, load))
         return s->again && can_sink(s, load) && (s->pressed || wide_tile_too_much(s, s->in_flight));
@@ -426,7 +426,7 @@ static void set_start(const struct wide_tile *s, struct ir_operation *op, const 
 /* Whether a piece of a loaded tile comes from shared memory. */
 static bool is_from_held(const struct wide_tile *s, const struct ir_operation *load, bool alone)
 {
-    if (is_quartered(s, load))
+    if (wide_tile_is_quartered(s, load))
         return true;
     return !(alone && stream_used_once(load->results[0]) && can_sink(s, load)) && wide_tile_can_hold(s, load);
 }
@@ -450,7 +450,7 @@ static struct ir_value *quartered_piece(struct wide_tile *s, struct ir_builder *
 static struct ir_value *held_piece(struct wide_tile *s, struct ir_builder *builder, struct ir_operation *load,
                                    int number)
 {
-    if (is_quartered(s, load))
+    if (wide_tile_is_quartered(s, load))
         return quartered_piece(s, builder, find_held(s, load), number);
     struct ir_value *buffer = hold(s, load), *whole = load->results[0];
     struct ir_value *piece = ir_build_value(builder, OP_BUFFER_LOAD, wide_tile_piece_type(s, whole->type), 1, &buffer);
@@ -492,6 +492,7 @@ bool wide_tile_hold_quarters(struct wide_tile *s, struct ir_operation *load, int
         last = held.quarter[q] = quarter;
     }
     vector_push(s->context->arena, &s->held, held);
+    s->bytes_kept += blocks == 1 ? bytes_in_thread(last) : 0;
     pass_remark(s->context, load->at,
                 "three quarters of the tile stay in shared memory, %lld bytes, the last in registers",
                 (long long)(bytes / WIDE_QUARTERS * (WIDE_QUARTERS - 1)));
