@@ -669,10 +669,11 @@ const struct layout *layout_chosen_access(const struct layout_choice *choice, co
 /* ---- warps ---- */
 
 /* dot: of the largest product, dots: of a block's products together; reduced_tiles: operands of all reductions; loaded:
- * bytes of an element of the last load; sorted: the longest line; carried: the largest tile that goes round a loop */
+ * bytes of an element of the last load; sorted: the longest line; carried: the largest tile that goes round a loop;
+ * sums: how many do */
 struct sizes {
     int64_t elements, reduced, dot, dots, sorted, carried;
-    int loads, stores, reductions, reduced_tiles, loaded;
+    int loads, stores, reductions, reduced_tiles, loaded, sums;
     bool looped;
 };
 
@@ -697,8 +698,10 @@ static void measure(struct ir_operation *op, void *context)
         sizes->looped |= op->block->parent != NULL;
     }
     for (int i = 0; op->opcode == OP_FOR && i < op->result_count; i++)
-        if (layout_rule_has(op->results[i]))
+        if (layout_rule_has(op->results[i])) {
             sizes->carried = int64_max(sizes->carried, ir_type_elements(op->results[i]->type));
+            sizes->sums++;
+        }
     if (op->opcode == OP_SORT)
         sizes->sorted = int64_max(sizes->sorted, op->operands[0]->type->extent[ir_number(op, IR_ATTRIBUTE_AXIS, 0)]);
     if (!tile)
@@ -739,8 +742,11 @@ static int64_t sorting_warps(const struct sizes *sizes)
  * by eight, so that more rows are under way (log-sum-exp of 4096 bf16: 41.7 us on 2 warps, 45.4 on 4; of 16384: 83 on
  * 8, 107 on 16).  Rows of 8192 elements and more of 16 bits, read by one load and no other, want 64: more bytes are on
  * their way, and what lies behind a row's end costs less (softmax of 5120 bf16 in 8192: 28.5 us on 8 warps, 26.9 on 4; of
- * 16384: 139 on 16, 135 on 8).  Short ones in a loop that carries sums of columns beside them want 8: registers are for
- * the rows to come; of longer ones shared memory has these.
+ * 16384: 139 on 16, 135 on 8).  Rows of more than 4096 whose length is no power of
+ * two want up to 63 (of 6144 and 12288 bf16: softmax 0.98 and 0.97 of a copy with 48, 0.91 and 0.87 with 24).  Those in a loop that
+ * carries sums of columns beside them want 16 where they are short and up to 40 of one sum where they are long: registers
+ * are for the sums, and what lies behind a row's end is for nothing (gradients of RMS norm of 5120 bf16: 45 us on 8 warps for
+ * 8192, 40 on 4 for 5120).
  *
  * Products take 64 accumulators a thread, on up to 8 warps, on up to 16 where 8 would hold more than 96 together: ptxas
  * spills then and takes minutes.  A number that the author gave is taken, as a power of two, unless a product's
@@ -768,14 +774,16 @@ int layout_choose_warps(struct ir_function *function, bool producer)
         bool only = only_reduces(&sizes), once = only && sizes.reduced_tiles == 1;
         each = once ? 32 / sizes.loaded : only && sizes.reductions > 1 ? 128 / sizes.loaded : each;
         most = once && elements <= 32 * 32 * each ? 32 : most;
-        if (sizes.looped && sizes.carried >= sizes.reduced && elements <= SHORT_ROW) {
-            each = 8;
+        if (sizes.looped && sizes.carried >= sizes.reduced) {
+            each = elements <= SHORT_ROW ? 16 : sizes.sums == 1 ? 40 : 32;
         } else if (!sizes.looped && !only && elements >= LONG_ROW && elements <= 2 * LONG_ROW && sizes.loads == 1 &&
                    sizes.loaded == 2) {
             each = 64;
         }
     }
     int64_t warps = 1;
+    if (reduces && !sizes.dot && !sizes.looped && each == 32 && elements > LONG_ROW / 2 && elements & (elements - 1))
+        each = 63; /* fewer than 64, more than 31 */
     while (warps < most && warps * 32 * each < elements)
         warps *= 2;
     while (!reduces && warps < 4 && warps * 32 * 4 < elements)

@@ -199,6 +199,18 @@ static int64_t least_iterations(const struct load_staging *s, const struct ir_op
     return wraps || distance <= 0 ? 0 : distance / (step > 0 ? step : -step);
 }
 
+/* Programs that walk over rows, as many as there are programs, and reduce each. */
+static bool walks_over_rows(const struct ir_operation *loop)
+{
+    int64_t step;
+    if (ir_constant_integer(loop->operands[2], &step))
+        return false;
+    for (const struct ir_operation *op = loop->regions[0]->first; op; op = op->next)
+        if (op->opcode == OP_REDUCE)
+            return true;
+    return false;
+}
+
 static struct candidates find_candidates(const struct load_staging *s, struct ir_operation *loop, const char **reason)
 {
     struct candidates c = {.loop = loop};
@@ -284,22 +296,23 @@ static const char *problem_of_gain(const struct load_staging *s, const struct ca
     double transfer = ring_plan_latency(target, c->all_bytes) - ring_plan_latency(target, 0);
     int blocks = loop_model_residents(s->function, target, taken + LOOP_MODEL_SPARE);
     int64_t beside = budget_shared_beside(budget_scratch(s->function, arena));
+    bool walks = walks_over_rows(c->loop);
     int staged = loop_model_residents_beside(target, blocks, LEAST_SLOTS * ring_bytes + beside);
     if (!staged)
         return "two slots of its buffers do not fit into shared memory";
-    if (blocks > MOST_BLOCKS && !s->function->stages)
+    if (blocks > MOST_BLOCKS && !s->function->stages && !walks)
         return arena_printf(arena, "%d blocks on a multiprocessor hide each other's latency", blocks);
     double trips = cost_of_trips(s, c);
     *before = cycles_beside(&waiting, 0, transfer, true, blocks);
     *behind = cycles_beside(&running, trips, transfer, false, staged);
-    if (*before < *behind) /* programs enough to fill the multiprocessor */
+    if (*before < *behind && !walks) /* programs enough to fill the multiprocessor */
         return arena_printf(arena,
                             "an iteration would take %.0f cycles instead of %.0f, with %d block%s on a "
                             "multiprocessor instead of %d",
                             *behind, *before, staged, staged == 1 ? "" : "s", blocks);
     *before = cycles_beside(&waiting, 0, transfer, true, 1); /* and few */
     *behind = cycles_beside(&running, trips, transfer, false, 1);
-    return *before > LEAST_GAIN * *behind
+    return walks || *before > LEAST_GAIN * *behind
                ? NULL
                : arena_printf(arena, "an iteration would take %.0f cycles instead of %.0f", *behind, *before);
 }
@@ -351,6 +364,8 @@ static bool stage_loop(struct load_staging *s, struct ir_operation *loop)
     struct candidates c = find_candidates(s, loop, &reason);
     int taken = c.all_registers ? loop_model_pressure(s->context->arena, loop->regions[0]) : 0;
     int room = loop_model_registers(s->function, s->context->target, loop, loop->regions[0]) - LOOP_MODEL_SPARE - taken;
+    if (walks_over_rows(loop))
+        room = 0;
     if (c.all_registers <= room || !c.all_registers)
         return false;
     int64_t bytes = choose_widest(&c, room);

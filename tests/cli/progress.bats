@@ -13,10 +13,10 @@ on_terminal() {
 @test "each instance is named as it is made, and the line is gone at the end" {
     cp "$SRCDIR/examples/softmax.tile" .
     TERM=xterm on_terminal "'$TILECC' -arch=cpu --cpu-isa=baseline softmax.tile -o k.o"
-    grep -q '^\[[0-9]*/27\] softmax<f' shown
+    grep -q '^\[[0-9]*/30\] softmax<f' shown
     awk -F'[][/]' '/^\[/ { if ($2 < last || $2 > $3) exit 1; last = $2 }' shown
     [ "$(grep -v '^$' shown | tail -n 1)" = "$(printf '\033[K')" ]
-    ! grep -vE "^(\[[0-9]+/27\] .*)?($(printf '\033')\[K)?\$" shown
+    ! grep -vE "^(\[[0-9]+/30\] .*)?($(printf '\033')\[K)?\$" shown
     tilecc -arch=cpu --cpu-isa=baseline softmax.tile -o plain.o
     cmp plain.o k.o
 }
