@@ -835,6 +835,20 @@ static int64_t count_persistent(const struct tile_rt_call *call, int64_t cluster
     return most < 1 ? cluster : most * cluster;
 }
 
+/* The programs, and those that clusters of neighbours along one dimension leave room for: along which the code knows alone,
+ * so that it is the dimension where they are most.  Two rounds of clusters take twice as long as one. */
+static int64_t count_in_clusters(const struct tile_rt_call *call, int64_t cluster)
+{
+    const uint64_t *size = call->slots + call->kernel->slot_count;
+    int64_t most = call->programs;
+    unsigned d;
+    for (d = 0; d < call->kernel->grid_rank && call->programs < MAX_BLOCKS; d++) {
+        int64_t along = (int64_t)size[d], all = call->programs / along * ((along + cluster - 1) / cluster * cluster);
+        most = all > most ? all : most;
+    }
+    return most;
+}
+
 /* How many blocks the grid gets from program `base` on, and how many programs that leaves behind. */
 static int64_t count_blocks(const struct tile_rt_call *call, int64_t base, int64_t *covered)
 {
@@ -845,6 +859,7 @@ static int64_t count_blocks(const struct tile_rt_call *call, int64_t base, int64
     int64_t blocks = *covered = call->programs - base;
     if (variant->persistent > 0) {
         most = count_persistent(call, cluster);
+        blocks = blocks < most && cluster > 1 ? count_in_clusters(call, cluster) : blocks;
         blocks = blocks < most ? blocks : most;
     } else if (blocks > most) {
         blocks = *covered = most;

@@ -491,6 +491,26 @@ static void clusters_at_once(void)
     EXPECT(cuda->last.grid[0] == 132 && calls("cuOccupancyMaxActiveClusters") == 2);
     cuda->architecture[1] = 80;
 }
+/* A grid of 3 x 3 has six pairs along either dimension, one of 5 x 5 ten fours. */
+static void clusters_along(void)
+{
+    struct tile_rt_kernel wide = product_kernel;
+    const int32_t grid[] = {product_grid[0], product_grid[0]}, *one = product_variants[0].grid;
+    const void *arguments[] = {&a, &q, &n};
+    begin();
+    cuda->slot_count = 18;
+    cuda->base_slot = 17;
+    wide.grid_rank = 2;
+    product_variants[0].grid = grid;
+    product_variants[0].persistent = 1;
+    for (int cluster = 2; cluster <= 4; cluster += 2) {
+        product_variants[0].cluster = cluster;
+        n = cluster + 1;
+        EXPECT_STATUS(tile_rt_launch(&wide, (struct CUstream_st *)&stream0, arguments), TILE_OK, "");
+        EXPECT(cuda->last.grid[0] == (cluster == 2 ? 12 : 40) && cuda->last.slots[16] == (uint64_t)n);
+    }
+    product_variants[0].grid = one;
+}
 static void split(void)
 {
     begin();
@@ -583,6 +603,7 @@ int main(int count, char **arguments)
         CASE(two_devices),
         CASE(persistent),
         CASE(clusters_at_once),
+        CASE(clusters_along),
         CASE(split),
         CASE(information),
         CASE(other_version),
