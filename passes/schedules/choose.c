@@ -145,7 +145,8 @@ static bool is_unknown(const struct choosing *c, int count)
 }
 
 int schedules_choose(void *context, const struct kernel_entry *entry, int count,
-                     const struct kernel_variant *candidates, int most, struct kernel_choice *choices)
+                     const struct kernel_variant *candidates, enum kernel_choosing what, int most,
+                     struct kernel_choice *choices)
 {
     struct schedule_chooser *chooser = context;
     struct choosing c = {.chooser = chooser, .arena = chooser->arena, .entry = entry, .candidates = candidates};
@@ -153,9 +154,10 @@ int schedules_choose(void *context, const struct kernel_entry *entry, int count,
     for (int i = 0; i < count; i++)
         costs[i] = schedule_cost_of(c.arena, entry, &candidates[i]);
     c.costs = costs;
+    bool tiles = what == KERNEL_CHOOSES_TILES;
     if (is_unknown(&c, count))
         return 0;
-    c.set = schedule_set_find(c.arena, entry, count, candidates, costs, most);
+    c.set = schedule_set_find(c.arena, entry, count, candidates, costs, tiles ? 0 : SCHEDULE_SET_GAIN, most);
     for (int i = 0; i < c.set.count; i++) {
         const struct kernel_expression *modelled = costs[c.set.member[i]].modelled;
         if (i)
@@ -167,6 +169,7 @@ int schedules_choose(void *context, const struct kernel_entry *entry, int count,
             .modelled = with_text(c.arena, modelled, name_candidate(&c, c.set.member[i]))};
     }
     schedules_set_conditions(c.arena, c.set.count, choices);
-    tell(&c, count);
+    if (!tiles)
+        tell(&c, count);
     return c.set.count;
 }

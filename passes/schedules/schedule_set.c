@@ -1,19 +1,21 @@
 /* Each extent name that a modelled time asks for goes through 16 … 16384 in equal steps of its logarithm, one that only loops
- * run over through 128 … 16384, one that the grid counts one by one, as batches and heads, through 1 … 64.  On all
- * combinations, with rows that begin with lines and rows that straddle them, the candidates are compared by the logarithm of
+ * run over through 128 … 16384, one that the grid counts one by one, as batches and heads, through 1 … 64.  On points
+ * spread over their combinations, with rows that begin with lines and rows that straddle them, the candidates are compared by the logarithm of
  * their time, a launch included: what loses a tenth of 5 µs and of 5 ms counts the same.  The set begins with the default and
- * takes the candidate that gains most, as long as that is worth an instance.
+ * takes the candidate that gains most, as long as that is worth an instance.  Then each member but the default is exchanged
+ * for what gains more beside the others.
+ *
+ * What all candidates wait for, as what memory gives, is no gain of any of them.
  *
  * All of it is arithmetic on integers: what is chosen must not hang on the C library or the processor that compiles. */
 #include "passes/schedules/schedule_set.h"
 
 #include <string.h>
 
-enum { MOST_POINTS = 512, MOST_STEPS = 33, STRADDLING = 8 };
-/* An instance costs bytes and time to compile, and the model is wrong by some per cent itself. */
+enum { POINTS = 512, POINTS_OF_ONE = 33, MULTIPLIER = 123, STRADDLING = 8, MOST_EXCHANGES = 4 };
 enum {
-    LEAST_GAIN = 240844, /* log2(1.01) */
-    OF_A_NAME = 240844   /* log2(1.01): of two that gain as much the one like the default is better known */
+    LEAST_EXCHANGED = SCHEDULE_SET_GAIN / 4,
+    OF_A_NAME = SCHEDULE_SET_GAIN /* of two that gain as much the one like the default is better known */
 };
 
 struct axis {
@@ -62,20 +64,14 @@ static void collect_axes(struct arena *arena, const struct kernel_variant *varia
     vector_push(arena, axes, axis_of(variant, e));
 }
 
-static int count_points(int axes, int steps)
+/* The points of several axes are a lattice, in which no axis has the same value twice: a grid of as many has eight of each, and
+ * says little of extents between those.  The multiplier spreads them evenly over two, three and four axes. */
+static int step_at(int point, int axis, int points)
 {
-    int points = 1;
-    while (axes-- > 0 && points <= MOST_POINTS)
-        points *= steps;
-    return points;
-}
-
-static int steps_of(int axes)
-{
-    int steps = 2;
-    while (axes && steps < MOST_STEPS && count_points(axes, steps + 1) <= MOST_POINTS)
-        steps++;
-    return axes ? steps : 1;
+    uint64_t step = (uint64_t)point;
+    while (axis-- > 0)
+        step = step * MULTIPLIER % (uint64_t)points;
+    return (int)step;
 }
 
 /* To base 2, of what is positive, rounded down. */
@@ -118,8 +114,8 @@ static struct table make_table(struct arena *arena, const struct kernel_entry *e
     struct table table = {0};
     for (int i = 0; i < count; i++)
         collect_axes(arena, variant, costs[i].modelled, &axes);
-    int steps = steps_of(axes.count);
-    table.points = count_points(axes.count, steps);
+    int steps = axes.count > 1 ? POINTS : axes.count ? POINTS_OF_ONE : 1;
+    table.points = steps;
     int64_t *names = ARENA_ARRAY(arena, int64_t, entry->names.count),
             *scalars = ARENA_ARRAY(arena, int64_t, entry->parameters.count);
     int64_t *pitches = ARENA_ARRAY(arena, int64_t, entry->parameters.count);
@@ -129,11 +125,13 @@ static struct table make_table(struct arena *arena, const struct kernel_entry *e
     for (int p = 0; p < table.points; p++) {
         for (int i = 0; i < entry->parameters.count; i++)
             pitches[i] = p % 2 ? STRADDLING : 0;
-        for (int i = 0, rest = p / 2; i < axes.count; i++, rest /= steps)
+        for (int i = 0; i < axes.count; i++)
             (axes.data[i].op == KERNEL_HOST_NAME ? names : scalars)[axes.data[i].number] = value_at(
-                &axes.data[i], rest % steps, steps);
+                &axes.data[i], step_at(p / 2, i, steps), steps);
         for (int c = 0; c < count; c++) {
-            int64_t time = expression_value(&point, costs[c].modelled), most = INT64_MAX / 2;
+            int64_t time = expression_value(&point, costs[c].modelled), most = INT64_MAX / 2,
+                    floor = expression_value(&point, costs[c].memory);
+            time = time < floor ? floor : time;
             time = time < 0 ? 0 : time < most ? time : most;
             table.time[c * table.points + p] = logarithm((int64_t)numbers->launch + time);
         }
@@ -179,14 +177,14 @@ static void join(struct schedule_set *set, const struct table *table, int64_t *b
 
 /* The candidate that gains most; 0: none is worth it. */
 static int find_next(const struct kernel_variant *candidates, int count, const struct table *table, const int64_t *best,
-                     const int64_t *least, int64_t lost)
+                     const int64_t *least, int64_t lost, int64_t least_gain)
 {
     int next = 0;
     int64_t lowest = INT64_MAX;
     for (int c = 1; c < count; c++) {
         int64_t loss = loss_with(table, best, least, c),
                 counted = loss + OF_A_NAME * count_differences(&candidates[c], &candidates[0]);
-        if (lost - loss >= LEAST_GAIN && counted < lowest) {
+        if (lost - loss > least_gain && counted < lowest) {
             lowest = counted;
             next = c;
         }
@@ -194,9 +192,56 @@ static int find_next(const struct kernel_variant *candidates, int count, const s
     return next;
 }
 
+/* The times of a set without one of its members; -1: of all of it. */
+static void times_without(const struct schedule_set *set, const struct table *table, int without, int64_t *best)
+{
+    for (int p = 0; p < table->points; p++)
+        best[p] = INT64_MAX;
+    for (int i = 0; i < set->count; i++) {
+        const int64_t *time = table->time + set->member[i] * table->points;
+        for (int p = 0; i != without && p < table->points; p++)
+            best[p] = time[p] < best[p] ? time[p] : best[p];
+    }
+}
+
+/* Whether another candidate gains more beside the others than this member does, which it then replaces. */
+static bool exchange_one(struct schedule_set *set, int member, int count, const struct table *table, int64_t *best,
+                         const int64_t *least)
+{
+    times_without(set, table, member, best);
+    int64_t lowest = loss_with(table, best, least, set->member[member]) - LEAST_EXCHANGED;
+    bool changed = false;
+    for (int c = 1; c < count; c++) {
+        int64_t loss = loss_with(table, best, least, c);
+        if (loss >= lowest)
+            continue;
+        lowest = loss;
+        set->member[member] = c;
+        changed = true;
+    }
+    return changed;
+}
+
+/* What paid when it joined may be worth little beside those that came later. */
+static void exchange(struct schedule_set *set, int count, const struct table *table, int64_t *best,
+                     const int64_t *least)
+{
+    bool changed = true;
+    for (int turn = 0; turn < MOST_EXCHANGES && changed; turn++) {
+        changed = false;
+        for (int i = 1; i < set->count; i++)
+            changed |= exchange_one(set, i, count, table, best, least);
+    }
+    struct schedule_set members = *set;
+    set->count = 0;
+    times_without(set, table, -1, best);
+    for (int i = 0; i < members.count; i++)
+        join(set, table, best, least, members.member[i]);
+}
+
 struct schedule_set schedule_set_find(struct arena *arena, const struct kernel_entry *entry, int count,
                                       const struct kernel_variant *candidates, const struct schedule_cost *costs,
-                                      int most)
+                                      int64_t least_gain, int most)
 {
     struct schedule_set set = {0};
     struct table table = make_table(arena, entry, candidates, count, costs);
@@ -211,9 +256,10 @@ struct schedule_set schedule_set_find(struct arena *arena, const struct kernel_e
     }
     for (int next = 0; set.count < most && set.count < SCHEDULE_SET_MOST;) {
         join(&set, &table, best, least, next);
-        next = find_next(candidates, count, &table, best, least, set.loss[set.count - 1]);
+        next = find_next(candidates, count, &table, best, least, set.loss[set.count - 1], least_gain);
         if (!next)
             break;
     }
+    exchange(&set, count, &table, best, least);
     return set;
 }

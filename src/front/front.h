@@ -45,7 +45,8 @@ struct front_options {
     int schedules;              /* --schedules=: of the same keys and facts, at most; below 2: the default alone */
     /* Of several that `tune` offers, the first the default, those that are worth it; how many.  NULL: nobody chooses. */
     int (*choose_schedules)(void *context, const struct kernel_entry *entry, int count,
-                            const struct kernel_variant *candidates, int most, struct kernel_choice *choices);
+                            const struct kernel_variant *candidates, enum kernel_choosing what, int most,
+                            struct kernel_choice *choices);
     void *choose_context;
     int target_count;
     const int *targets;                              /* rows of the target table, see targets/target.h */

@@ -279,6 +279,8 @@ static inline bool kernel_is_extra(const struct kernel_variant *variant)
 {
     return variant->modelled && variant->schedule;
 }
+/* What is chosen of several: those that an instance has, or tiles, of which other schedules are made, to choose from. */
+enum kernel_choosing { KERNEL_CHOOSES_TILES, KERNEL_CHOOSES_SCHEDULES };
 /* One of several schedules that could be compiled, and where the wrapper is to take it (as `when` and `modelled` above). */
 struct kernel_choice {
     int candidate;

@@ -103,6 +103,20 @@ static int find_candidate(const char *schedule, int count, const struct kernel_v
     exit(1);
 }
 
+/* "BM=64,BN=64" of "BM=64,BN=64,split_k=4": the compiler's own names begin with small letters. */
+static const char *tile_of(struct arena *arena, const char *schedule)
+{
+    const char *end = schedule;
+    while (*end >= 'A' && *end <= 'Z') {
+        end += strcspn(end, ",");
+        if (*end)
+            end++;
+    }
+    if (end > schedule && end[-1] == ',')
+        end--;
+    return arena_printf(arena, "%.*s", (int)(end - schedule), schedule);
+}
+
 static int64_t modelled_of(const struct kernel_entry *entry, const struct kernel_variant *variant, struct arena *arena,
                            const struct row *row)
 {
@@ -131,16 +145,45 @@ static void add_loss(struct losses *losses, const struct row *row, double loss)
     losses->where = row;
 }
 
+/* Whether all rows whose pitches the table states begin with multiples of 16 bytes: of products, whose elements have 2. */
+static bool is_aligned(const struct row *row)
+{
+    for (int i = 0; i < row->names; i++)
+        if (strchr("ab", row->extent[i].name[0]) && !row->extent[i].name[1] && row->extent[i].value % 8)
+            return false;
+    return true;
+}
+
+/* Those that some schedule of the table has. */
+static int choose_tiles(const struct checking *c, int count, const struct kernel_variant *candidates, int most,
+                        struct kernel_choice *choices)
+{
+    int chosen = 0;
+    for (int i = 0; i < count && chosen < most; i++)
+        for (int r = 0; r < c->count; r++) {
+            bool has = false;
+            for (int k = 0; k < c->rows[r].members; k++)
+                has |= is_candidate(tile_of(c->arena, c->rows[r].schedule[k]), &candidates[i], &candidates[0]);
+            if (i && !has)
+                continue;
+            choices[chosen++].candidate = i;
+            break;
+        }
+    return chosen;
+}
+
 static int choose(void *context, const struct kernel_entry *entry, int count, const struct kernel_variant *candidates,
-                  int most, struct kernel_choice *choices)
+                  enum kernel_choosing what, int most, struct kernel_choice *choices)
 {
     struct checking *c = context;
-    (void)most;
-    (void)choices;
+    if (what == KERNEL_CHOOSES_TILES)
+        return choose_tiles(c, count, candidates, most, choices);
     for (int r = 0; r < c->count; r++) {
         const struct row *row = &c->rows[r];
         int taken = 0, best = 0;
         int64_t least = INT64_MAX;
+        if (is_aligned(row) != (strstr(candidates[0].facts, "aligned") != NULL))
+            continue;
         for (int i = 0; i < row->members; i++) {
             const struct kernel_variant *candidate = &candidates[find_candidate(row->schedule[i], count, candidates)];
             int64_t time = modelled_of(entry, candidate, c->arena, row);

@@ -36,7 +36,8 @@ static const char *name_target(int target) { return target_rows[target].name; }
 static bool has_clusters(int target) { return target_rows[target].flags & TARGET_CLUSTER; }
 
 typedef int choose_schedules(void *context, const struct kernel_entry *entry, int count,
-                             const struct kernel_variant *candidates, int most, struct kernel_choice *choices);
+                             const struct kernel_variant *candidates, enum kernel_choosing what, int most,
+                             struct kernel_choice *choices);
 /* Instances of `spec` for sm_90a, with at most so many schedules each, which `choose` chooses. */
 static struct kernel_module *compile_example(struct arena *arena, struct diagnostics *diagnostics, const char *file,
                                              const char *spec, int schedules, choose_schedules *choose, void *context)

@@ -3,13 +3,17 @@
  *
  * Which one is taken hangs on the device, so that there is no choice where results may not: with --reproducible.
  *
- * What a candidate reports counts for nothing: one that cannot be built is none.  The facts of an instance (alignment,
- * strides) change nothing of what is chosen, so that one choice serves all instances of the same target and keys. */
+ * Candidates differ from the default in the extents of their tiles, and from one of these in one of the compiler's own
+ * names.  Where there are many tiles, the model takes some of them first.
+ *
+ * What a candidate reports counts for nothing: one that cannot be built is none.  Of the facts of an instance alignment
+ * counts, as threads copy what no tensor map can be made of: one choice serves all aligned instances of the same target and
+ * keys, and another one the others, which have three quarters as many schedules. */
 #include "front/kernels/kernel_plan.h"
 
 #include <string.h>
 
-enum { MOST_CANDIDATES = 512, MOST_CHOSEN = 16, MOST_CONDITIONS = 48 };
+enum { MOST_CANDIDATES = 512, MOST_TILES = 16, MOST_CHOSEN = 16, MOST_CONDITIONS = 48 };
 
 /* What building an instance leaves behind in the front end and in its entry. */
 struct traces {
@@ -46,15 +50,19 @@ static void remove_traces(const struct traces *traces)
     *traces->plan->entry = traces->entry;
 }
 
+/* The tiles, beginning with the default; behind those, other ways to compute with them. */
 static void list_candidates(const struct variant_plan *plan, const struct schedule *standard, struct schedules *all)
 {
     const struct kernel_plan *kernel = plan->entry->kernel;
+    const char *target = kernel->front->options->target_name(plan->target);
     struct elaborator e;
     elaborator_init(&e, kernel->front, kernel->file);
     scope_push(&e, false);
     entry_bind_rows(&e, plan->entry, plan->keys);
-    knobs_list(&e, kernel->declaration, &kernel->tuning, kernel->front->options->target_name(plan->target), plan->spec,
-               standard, MOST_CANDIDATES, all);
+    if (standard)
+        knobs_list_tiles(&e, kernel->declaration, &kernel->tuning, target, plan->spec, standard, MOST_CANDIDATES, all);
+    else
+        knobs_list_ways(&e, kernel->declaration, &kernel->tuning, target, plan->spec, MOST_CANDIDATES, all);
     scope_pop(&e);
 }
 
@@ -69,25 +77,48 @@ static bool has_split(const struct variant_plan *plan, const struct schedules *a
     return false;
 }
 
-/* Builds them all and leaves out what cannot be built; false: that is the first. */
-static bool build_candidates(const struct variant_plan *plan, struct schedules *all, struct kernel_variant *variants)
+/* Builds them all, leaves out what cannot be built, and has them chosen from.  How many; 0: the first cannot be built. */
+static int build_and_choose(const struct variant_plan *plan, struct schedules *all, enum kernel_choosing what, int most,
+                            struct kernel_choice *choices)
 {
-    int built = 0;
-    for (int i = 0; i < all->count; i++) {
+    const struct front_options *options = plan->entry->kernel->front->options;
+    struct kernel_variant *variants = ARENA_ARRAY(options->arena, struct kernel_variant, all->count);
+    struct traces *traces = begin_traces(plan->entry);
+    int built = 0, count = 0;
+    if (!plan->entry->entry->splits && has_split(plan, all))
+        split_describe(plan->entry);
+    for (int i = 0; i < all->count && (built || !i); i++) {
         struct variant_plan one = *plan;
         one.schedule = all->data[i];
         one.number = i;
         if (variant_build(&one, &variants[built]))
             all->data[built++] = all->data[i];
-        else if (!built)
-            return false;
     }
     all->count = built;
-    return true;
+    if (built > 1)
+        count = options->choose_schedules(options->choose_context, plan->entry->entry, built, variants, what, most,
+                                          choices);
+    remove_traces(traces);
+    return count;
+}
+
+/* Of many tiles those that together lose least; what else candidates differ in is tried with them alone. */
+static void choose_tiles(const struct variant_plan *plan, struct schedules *all)
+{
+    struct kernel_choice choices[MOST_TILES];
+    if (all->count <= MOST_TILES)
+        return;
+    int count = build_and_choose(plan, all, KERNEL_CHOOSES_TILES, MOST_TILES, choices);
+    struct schedule *tiles = ARENA_ARRAY(plan->entry->kernel->front->arena, struct schedule, count + 1);
+    for (int i = 0; i < count; i++)
+        tiles[i] = all->data[choices[i].candidate];
+    for (int i = 0; i < count; i++)
+        all->data[i] = tiles[i];
+    all->count = count ? count : 1;
 }
 
 /* How many an instance may have: the wrapper knows 64 conditions, facts among them, and those of other keys and targets
- * are others. */
+ * are others.  Where views lie anywhere there are three quarters as many. */
 static int find_most(const struct variant_plan *plan)
 {
     const struct kernel_plan *kernel = plan->entry->kernel;
@@ -97,33 +128,28 @@ static int find_most(const struct variant_plan *plan)
         choices += strcmp(options->target_name(options->targets[t]), "cpu") != 0;
     for (int i = 0; i < kernel->rows.count && choices <= MOST_CONDITIONS; i++)
         choices *= plan->entry->key_of_row[i] < 0 ? 1 : kernel->rows.data[i].domain.count;
-    int share = choices ? 1 + MOST_CONDITIONS / choices : 1;
-    return most < share ? most : share;
+    int share = choices ? 1 + 4 * MOST_CONDITIONS / (7 * choices) : 1;
+    most = most < share ? most : share;
+    return plan->facts.aligned ? most : (3 * most + 3) / 4;
 }
 
 static void choose(const struct variant_plan *plan, const struct schedule *standard, struct schedules *chosen)
 {
-    const struct front_options *options = plan->entry->kernel->front->options;
     struct kernel_choice choices[MOST_CHOSEN];
     struct schedules all = {0};
     int most = find_most(plan), count = 0;
-    if (most > 1)
-        list_candidates(plan, standard, &all);
-    if (all.count < 2)
+    if (most < 2)
         return;
-    struct kernel_variant *variants = ARENA_ARRAY(options->arena, struct kernel_variant, all.count);
-    struct traces *traces = begin_traces(plan->entry);
-    if (!plan->entry->entry->splits && has_split(plan, &all))
-        split_describe(plan->entry);
-    if (build_candidates(plan, &all, variants) && all.count > 1)
-        count = options->choose_schedules(options->choose_context, plan->entry->entry, all.count, variants, most,
-                                          choices);
-    remove_traces(traces);
+    list_candidates(plan, standard, &all);
+    choose_tiles(plan, &all);
+    list_candidates(plan, NULL, &all);
+    if (all.count > 1)
+        count = build_and_choose(plan, &all, KERNEL_CHOOSES_SCHEDULES, most, choices);
     for (int i = 0; i < count; i++) {
         struct schedule one = all.data[choices[i].candidate];
         one.when = choices[i].when;
         one.modelled = choices[i].modelled;
-        vector_push(options->arena, chosen, one);
+        vector_push(plan->entry->kernel->front->arena, chosen, one);
     }
 }
 
@@ -144,8 +170,8 @@ bool candidates_choose(const struct variant_plan *plan, const struct schedule *s
     if (options->schedules < 2 || !options->choose_schedules || options->syntax_only || options->reproducible ||
         is_asked(plan) || strcmp(options->target_name(plan->target), "cpu") == 0)
         return false;
-    if (chosen->keys != plan->keys || chosen->target != plan->target) {
-        *chosen = (struct chosen){.target = plan->target, .keys = plan->keys};
+    if (chosen->keys != plan->keys || chosen->target != plan->target || chosen->aligned != plan->facts.aligned) {
+        *chosen = (struct chosen){.target = plan->target, .keys = plan->keys, .aligned = plan->facts.aligned};
         choose(plan, standard, &chosen->schedules);
     }
     for (int i = 0; i < chosen->schedules.count; i++)

@@ -86,11 +86,14 @@ bool knobs_choose(struct elaborator *e, const struct ast_declaration *kernel, co
 /* Gives the names of its line their values.  False: reported, or the command contradicts them, which is warned of. */
 bool knobs_replace(struct elaborator *e, const struct ast_declaration *kernel, const struct tuning *tuning,
                    const struct spec *spec, struct schedule *schedule);
-/* The default, then the schedules that differ from it in extents of tiles and parts of a loop where nothing says what
- * they are, and meet the conditions; at most so many. */
-void knobs_list(struct elaborator *e, const struct ast_declaration *kernel, const struct tuning *tuning,
-                const char *target, const struct spec *spec, const struct schedule *standard, int most,
-                struct schedules *all);
+/* The default, then the schedules that differ from it in extents of tiles, where nothing says what they are, and meet the
+ * conditions; and behind such, of which the first is the default, those that differ from one of them in one of the
+ * compiler's own names.  At most so many in all. */
+void knobs_list_tiles(struct elaborator *e, const struct ast_declaration *kernel, const struct tuning *tuning,
+                      const char *target, const struct spec *spec, const struct schedule *standard, int most,
+                      struct schedules *all);
+void knobs_list_ways(struct elaborator *e, const struct ast_declaration *kernel, const struct tuning *tuning,
+                     const char *target, const struct spec *spec, int most, struct schedules *all);
 /* What knobs_choose stands on.  The sets, and the values of a choice that asks for nothing; its values bound in the
  * current scope; 1: all conditions, or `only` that one, hold, 0: one does not, -1: reported. */
 bool knobs_read_sets(struct elaborator *e, const struct ast_declaration *kernel, const struct tuning *tuning,
@@ -158,8 +161,9 @@ struct entry_plan {
     const char *suffix;    /* "<f16>", for labels */
     struct spec *spec;     /* whose instances are planned now, or NULL */
     int first_split;       /* where it splits: the first of two scratches for that */
-    struct chosen {        /* what was chosen last, for all facts of a target and keys */
+    struct chosen {        /* what was chosen last, for all facts of a target and keys, aligned or not */
         int target;
+        bool aligned;
         const struct value *keys;
         struct schedules schedules;
     } chosen;

@@ -667,15 +667,54 @@ bool knobs_replace(struct elaborator *e, const struct ast_declaration *kernel, c
 
 /* ---- candidates ---- */
 
-/* What a candidate takes of a set: a tile's extent, parts of a loop or blocks of a cluster, where nobody has said it. */
-static bool is_open(const struct knob *knob, const struct domain *set)
+/* The compiler's own names that candidates differ in, one at a time, and which of the members they take: of warps one
+ * group, which two may take programs in turn, of stages the longest ring. */
+static const struct open_knob {
+    const char *name;
+    enum { ALL_MEMBERS, ONE_GROUP, GREATEST, FALSE } takes;
+} open_knobs[] = {{"split_k", ALL_MEMBERS},
+                  {"cluster", ALL_MEMBERS},
+                  {"warps", ONE_GROUP},
+                  {"stages", GREATEST},
+                  {"persistent", FALSE}};
+
+static const struct open_knob *find_open(const char *name)
 {
-    if (set->count < 2 || (knob->known && strcmp(knob->name, "split_k") != 0 && strcmp(knob->name, "cluster") != 0))
-        return false;
+    for (size_t i = 0; i < sizeof open_knobs / sizeof *open_knobs; i++)
+        if (strcmp(open_knobs[i].name, name) == 0)
+            return &open_knobs[i];
+    return NULL;
+}
+
+static bool is_taken(const struct open_knob *open, const struct domain *set, const struct value *member)
+{
+    if (open->takes != GREATEST)
+        return open->takes == ALL_MEMBERS || member->integer == IR_WARPGROUP;
     for (int i = 0; i < set->count; i++)
-        if (set->data[i].kind != VALUE_INTEGER)
+        if (set->data[i].integer > member->integer)
             return false;
     return true;
+}
+
+/* What candidates take of a knob: what the default has, and what else is open where nobody has said it. */
+static void list_members(struct elaborator *e, const struct knob *knob, const struct domain *set, struct value standard,
+                         struct domain *members)
+{
+    const struct open_knob *open = knob->known ? find_open(knob->name) : NULL;
+    if (!knob->known || !open || open->takes == ALL_MEMBERS) {
+        bool whole = !knob->known || open;
+        for (int i = 0; i < set->count; i++)
+            whole = whole && set->data[i].kind == VALUE_INTEGER;
+        if (whole && set->count > 1)
+            *members = *set;
+        return;
+    }
+    vector_push(e->arena, members, standard);
+    if (open->takes == FALSE)
+        vector_push(e->arena, members, value_bool(false, knob->at));
+    for (int i = 0; i < set->count && open->takes != FALSE && set->count > 1; i++)
+        if (is_taken(open, set, &set->data[i]))
+            vector_push(e->arena, members, set->data[i]);
 }
 
 static bool is_same_schedule(const struct tuning *tuning, const struct value *a, const struct value *b)
@@ -686,16 +725,6 @@ static bool is_same_schedule(const struct tuning *tuning, const struct value *a,
     return true;
 }
 
-/* Programs that are parts of a loop wait for each other, and no cluster is made of them. */
-static bool is_possible(const struct tuning *tuning, const struct value *tuned)
-{
-    int divided = 0;
-    for (int i = 0; i < tuning->count; i++)
-        divided += (strcmp(tuning->data[i].name, "split_k") == 0 || strcmp(tuning->data[i].name, "cluster") == 0) &&
-                   tuned[i].kind == VALUE_INTEGER && tuned[i].integer > 1;
-    return divided < 2;
-}
-
 /* The member of a set at `number`; one part is no split, which is what is meant where nothing is said, too. */
 static struct value member_of(const struct knob *knob, const struct domain *set, int number, struct value standard)
 {
@@ -703,31 +732,73 @@ static struct value member_of(const struct knob *knob, const struct domain *set,
     return is_one && standard.kind == VALUE_INTEGER && standard.integer <= 1 ? standard : set->data[number];
 }
 
-void knobs_list(struct elaborator *e, const struct ast_declaration *kernel, const struct tuning *tuning,
-                const char *target, const struct spec *spec, const struct schedule *standard, int most,
-                struct schedules *all)
+/* Adds what is bound, if it is another schedule than those that are there and meets the conditions. */
+static void add_candidate(struct elaborator *e, const struct ast_declaration *kernel, const struct tuning *tuning,
+                          const struct schedule *standard, const struct value *tuned, struct schedules *all)
+{
+    struct schedule one = *standard;
+    for (int i = 0; i < all->count; i++)
+        if (is_same_schedule(tuning, tuned, all->data[i].tuned))
+            return;
+    knobs_bind(e, tuning, tuned);
+    if (knobs_hold(e, kernel, NULL) != 1)
+        return;
+    one.tuned = arena_copy(e->arena, tuned, sizeof *tuned * (size_t)tuning->count);
+    one.among = arena_copy(e->arena, standard->among, sizeof *one.among * (size_t)tuning->count);
+    for (int i = 0; i < tuning->count; i++)
+        one.among[i] = value_same(tuned[i], standard->tuned[i]) ? one.among[i] : 0;
+    vector_push(e->arena, all, one);
+}
+
+/* What is open of each knob of this kind, where neither `on` nor the command says what it is; false: reported. */
+static bool list_open(struct elaborator *e, const struct ast_declaration *kernel, const struct tuning *tuning,
+                      const char *target, const struct spec *spec, const struct schedule *standard, bool known,
+                      struct domain *members)
 {
     struct domain *sets = ARENA_ARRAY(e->arena, struct domain, tuning->count);
     bool *fixed = ARENA_ARRAY(e->arena, bool, tuning->count);
-    int *at = ARENA_ARRAY(e->arena, int, tuning->count), *limits = ARENA_ARRAY(e->arena, int, tuning->count), tries = 0;
-    size_t size = sizeof(struct value) * (size_t)tuning->count;
     struct schedule given = {0};
-    vector_push(e->arena, all, *standard);
     if (!read_given(e, kernel, tuning, target, spec, sets, fixed, &given))
+        return false;
+    for (int i = 0; i < tuning->count; i++)
+        if (!fixed[i] && tuning->data[i].known == known)
+            list_members(e, &tuning->data[i], &sets[i], standard->tuned[i], &members[i]);
+    return true;
+}
+
+void knobs_list_tiles(struct elaborator *e, const struct ast_declaration *kernel, const struct tuning *tuning,
+                      const char *target, const struct spec *spec, const struct schedule *standard, int most,
+                      struct schedules *all)
+{
+    struct domain *members = ARENA_ARRAY(e->arena, struct domain, tuning->count);
+    int *at = ARENA_ARRAY(e->arena, int, tuning->count), *limits = ARENA_ARRAY(e->arena, int, tuning->count), tries = 0;
+    vector_push(e->arena, all, *standard);
+    if (!list_open(e, kernel, tuning, target, spec, standard, false, members))
         return;
     for (int i = 0; i < tuning->count; i++)
-        limits[i] = !fixed[i] && is_open(&tuning->data[i], &sets[i]) ? sets[i].count : 0;
-    struct value *tuned = arena_copy(e->arena, standard->tuned, size);
+        limits[i] = members[i].count;
+    struct value *tuned = arena_copy(e->arena, standard->tuned, sizeof *tuned * (size_t)tuning->count);
     do {
         for (int i = 0; i < tuning->count; i++)
             if (limits[i])
-                tuned[i] = member_of(&tuning->data[i], &sets[i], at[i], standard->tuned[i]);
-        knobs_bind(e, tuning, tuned);
-        if (is_possible(tuning, tuned) && !is_same_schedule(tuning, tuned, standard->tuned) &&
-            knobs_hold(e, kernel, NULL) == 1) {
-            struct schedule one = *standard;
-            one.tuned = arena_copy(e->arena, tuned, size);
-            vector_push(e->arena, all, one);
-        }
+                tuned[i] = members[i].data[at[i]];
+        add_candidate(e, kernel, tuning, standard, tuned, all);
     } while (++tries < MOST_TRIES && all->count < most && knobs_step(tuning->count, limits, at));
+}
+
+void knobs_list_ways(struct elaborator *e, const struct ast_declaration *kernel, const struct tuning *tuning,
+                     const char *target, const struct spec *spec, int most, struct schedules *all)
+{
+    struct domain *members = ARENA_ARRAY(e->arena, struct domain, tuning->count);
+    struct schedule standard = all->data[0];
+    size_t size = sizeof *standard.tuned * (size_t)tuning->count;
+    if (!list_open(e, kernel, tuning, target, spec, &standard, true, members))
+        return;
+    for (int tile = 0, tiles = all->count; tile < tiles; tile++)
+        for (int i = 0; i < tuning->count; i++)
+            for (int k = 0; k < members[i].count && all->count < most; k++) {
+                struct value *tuned = arena_copy(e->arena, all->data[tile].tuned, size);
+                tuned[i] = member_of(&tuning->data[i], &members[i], k, standard.tuned[i]);
+                add_candidate(e, kernel, tuning, &standard, tuned, all);
+            }
 }
