@@ -55,6 +55,7 @@ static const struct product_row rows[] = {
     WGMMA(I8, I8, IR_I32, 32, 1250),
     WGMMA(U8, U8, IR_I32, 32, 1250),
     WGMMA_OF(F32, F32, IR_F32, TF32, 8, 380),
+    WGMMA_OF(F32, F32, IR_F32, TF32X3, 8, 105),
     MMA(TARGET_BF16, BF16, BF16, IR_F32, IEEE, 80, 16, BF16, 420),
     MMA(TARGET_BF16, BF16, BF16, IR_F32, IEEE, 80, 8, BF16, 210),
     MMA(TARGET_MMA_SYNC, F16, F16, IR_F32, IEEE, 80, 16, F16, 420),
@@ -77,7 +78,12 @@ static const struct product_row rows[] = {
 #undef MMA_OF
 #undef WGMMA
 #undef WGMMA_OF
-enum { ROWS = sizeof rows / sizeof *rows };
+enum {
+    ROWS = sizeof rows / sizeof *rows,
+    WGMMA_ROWS = 64,
+    MOST_SPLIT_K = 64,         /* of tf32x3 by wgmma */
+    MOST_SPLIT_SUMS = 64 * 128 /* of a warpgroup */
+};
 
 /* Whether memory holds a factor with another dimension than `along` contiguous.  What is computed lies as one likes. */
 static bool lies_across(const struct ir_value *value, int along)
@@ -112,17 +118,30 @@ struct product product_of(const struct ir_operation *dot)
         product.lies_across[i] = lies_across(dot->operands[i], 1 - i);
     const struct ir_function *function = dot->block ? dot->block->function : NULL;
     product.warps = function ? function->warps : 0;
+    product.open = product.warps == 0;
     if (function && product.warps == 0 && function->warps_among) /* a number of whole groups, if there may be one */
         product.warps = ir_choose_among(function->warps_among, 4);
     return product;
 }
 
-/* Sums of 8-bit floats keep few bits in the tensor core, those of f16 do not.  A sum of wgmma leaves it behind the whole
- * product (choose_product), one of mma.sync never. */
+/* Warpgroups that share the rows of a product by wgmma (product_layout.c chooses so, too, where it is asked). */
+static int64_t groups_of(const struct product *product)
+{
+    int64_t groups = product->m / WGMMA_ROWS;
+    return !product->open ? product->warps / 4 : groups <= 3 ? groups : groups % 2 ? 1 : 2;
+}
+
+/* The tensor core cuts off what does not fit into a sum.  Sums of 8-bit floats keep few bits there, those of f16 do not, and
+ * those of tf32x3 are to be good to all bits of f32, so that they leave it as often.  A sum of wgmma leaves it behind the
+ * whole product (choose_product, buffer_operands), where threads have room for it beside what they add it to; one of
+ * mma.sync of 8-bit floats never. */
 static bool sums_well(const struct product_row *row, const struct product *product)
 {
-    return !product->promote || row->by != row->a ||
-           (row->instruction == IR_INSTRUCTION_WGMMA && product->k <= product->promote);
+    bool wgmma = row->instruction == IR_INSTRUCTION_WGMMA;
+    if (row->precision == IR_PRECISION_TF32X3)
+        return !wgmma ||
+               (product->k <= MOST_SPLIT_K && product->m * product->n <= MOST_SPLIT_SUMS * groups_of(product));
+    return !product->promote || row->by != row->a || (wgmma && product->k <= product->promote);
 }
 
 /* Precision is a matter of f32 alone. */
@@ -148,6 +167,12 @@ static struct product_shape step_of(const struct product_row *row)
                                   row->by};
 }
 
+/* Threads turn the second factor on its way where turning the product would not help, as both lie across: of 32 bits. */
+static bool threads_turn_second(const struct product *product)
+{
+    return product->a == IR_F32 && product->lies_across[0] && product->lies_across[1];
+}
+
 /* 0: it fits. */
 static unsigned find_obstacles(const struct product_row *row, const struct product *product)
 {
@@ -160,7 +185,8 @@ static unsigned find_obstacles(const struct product_row *row, const struct produ
         return found;
     found |= product->warps % 4 ? PRODUCT_WARPS : 0;
     for (int i = 0; i < 2; i++)
-        found |= product->lies_across[i] && !product_reads_matrices(product, IR_INSTRUCTION_WGMMA, i, i)
+        found |= product->lies_across[i] && !product_reads_matrices(product, IR_INSTRUCTION_WGMMA, i, i) &&
+                         !(i == 1 && threads_turn_second(product))
                      ? PRODUCT_ACROSS
                      : 0;
     return found;
@@ -325,7 +351,10 @@ static const struct {
 };
 enum { CELLS = sizeof cells / sizeof *cells };
 
-static struct product cell_product(int cell)
+/* How factors lie in memory. */
+enum lying { ALONG, BOTH_ACROSS, SECOND_ACROSS, LYINGS };
+
+static struct product cell_product(int cell, enum lying lying)
 {
     return (struct product){.a = cells[cell].a,
                             .b = cells[cell].b,
@@ -333,15 +362,15 @@ static struct product cell_product(int cell)
                             .precision = cells[cell].precision,
                             .rank = 2,
                             .m = 64,
-                            .n = 256,
+                            .n = cells[cell].precision == IR_PRECISION_TF32X3 ? 128 : 256,
                             .k = 64,
-                            .warps = 4};
+                            .warps = 4,
+                            .lies_across = {lying == BOTH_ACROSS, lying != ALONG}};
 }
 
-static void print_cell(struct buffer *out, const struct target_row *row, int cell, bool across)
+static void print_cell(struct buffer *out, const struct target_row *row, int cell, enum lying lying)
 {
-    struct product product = cell_product(cell);
-    product.lies_across[0] = product.lies_across[1] = across;
+    struct product product = cell_product(cell, lying);
     buffer_printf(out, "%-8s %-11s", row->name, cells[cell].text);
     enum ir_instruction instruction = product_choice_of(row, &product).instruction;
     struct product_shape shape = product_shape(row, &product, instruction);
@@ -352,22 +381,27 @@ static void print_cell(struct buffer *out, const struct target_row *row, int cel
     if (instruction == IR_INSTRUCTION_MMA)
         snprintf(text, sizeof text, "mma m%dn%dk%d %s", shape.m, shape.n, shape.k, as);
     if (instruction == IR_INSTRUCTION_WGMMA)
-        snprintf(text, sizeof text, "wgmma m%dn%dk%d", shape.m, shape.n, shape.k);
-    buffer_printf(out, " %-18s", text);
+        snprintf(text, sizeof text, "wgmma m%dn%dk%d %s", shape.m, shape.n, shape.k, as);
+    buffer_printf(out, " %-19s", text);
     for (int operand = 0; operand < 2; operand++) {
-        bool rows_fit = product_reads_matrices(&product, instruction, operand, 1);
-        bool columns_fit = product_reads_matrices(&product, instruction, operand, 0);
+        bool turned = instruction == IR_INSTRUCTION_WGMMA && lying == BOTH_ACROSS;
+        bool rows_fit = turned ? operand == 1 : product_reads_matrices(&product, instruction, operand, 1);
+        bool columns_fit = turned ? operand == 0 : product_reads_matrices(&product, instruction, operand, 0);
         buffer_printf(out, " %c%c", rows_fit ? 'r' : '-', columns_fit ? 'c' : '-');
     }
     buffer_puts(out, "\n");
 }
 
-/* Another instruction computes factors that do not lie as the best one reads them. */
-static bool is_particular(const struct target_row *row, int cell)
+/* Factors that lie so are computed by another instruction, or turned on their way to it. */
+static bool is_particular(const struct target_row *row, int cell, enum lying lying)
 {
-    struct product product = cell_product(cell), across = product;
-    across.lies_across[0] = across.lies_across[1] = true;
-    return product_choice_of(row, &product).instruction != product_choice_of(row, &across).instruction;
+    enum ir_instruction by[LYINGS];
+    for (int i = 0; i < LYINGS; i++) {
+        struct product product = cell_product(cell, (enum lying)i);
+        by[i] = product_choice_of(row, &product).instruction;
+    }
+    return lying == BOTH_ACROSS ? by[lying] != by[ALONG] || by[lying] != by[SECOND_ACROSS]
+                                : by[lying] != by[BOTH_ACROSS];
 }
 
 static bool is_wanted(int row, int count, const int *wanted)
@@ -380,11 +414,12 @@ static bool is_wanted(int row, int count, const int *wanted)
 
 void product_print_table(struct buffer *out, int count, const int *wanted)
 {
-    buffer_puts(out, "target   factors     instruction        A  B\n");
+    buffer_puts(out, "target   factors     instruction         A  B\n");
     for (int i = 0; i < target_row_count; i++)
         for (int cell = 0; target_rows[i].kind == TARGET_NVPTX && is_wanted(i, count, wanted) && cell < CELLS; cell++) {
-            print_cell(out, &target_rows[i], cell, false);
-            if (is_particular(&target_rows[i], cell))
-                print_cell(out, &target_rows[i], cell, true);
+            print_cell(out, &target_rows[i], cell, ALONG);
+            for (int lying = BOTH_ACROSS; lying < LYINGS; lying++)
+                if (is_particular(&target_rows[i], cell, (enum lying)lying))
+                    print_cell(out, &target_rows[i], cell, (enum lying)lying);
         }
 }

@@ -18,6 +18,7 @@ struct product {
     int rank;
     int64_t m, n, k;
     int warps;           /* that work together; 0: not chosen yet */
+    bool open;           /* another number of warps may be chosen */
     bool lies_across[2]; /* a factor that memory holds with m or n contiguous, and not k */
 };
 /* One instruction.  n is the most that one takes: wgmma comes in all multiples of 8 up to it.  by: the elements that it

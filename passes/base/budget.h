@@ -6,7 +6,7 @@
 #include "targets/target.h"
 
 /* ---- roles: a producer, which copies, beside consumers, which multiply ---- */
-enum { BUDGET_PRODUCER_WARPS = 4 };
+enum { BUDGET_PRODUCER_WARPS = 4, BUDGET_MAKER_WARPS = 4 };
 /* Registers of a thread of each role. */
 struct role_budget {
     int consumer, producer;
@@ -17,6 +17,8 @@ struct role_budget {
 const struct role_budget *budget_of_roles(int warps);
 /* Where sums take more than those: a producer with so few that some of its own may go to local memory. */
 const struct role_budget *budget_of_crowded_roles(int warps);
+/* The same of two warpgroups of consumers beside a producer and a maker. */
+enum { BUDGET_CONSUMER_BESIDE_MAKER = 184, BUDGET_PRODUCER_BESIDE_MAKER = 40, BUDGET_MAKER = 96 };
 /* Registers of a thread of the role that holds the operation; 0: it is in no role, or no number was given. */
 int budget_role_registers(const struct ir_operation *operation);
 

@@ -106,6 +106,7 @@ static int64_t compute_float(const struct ir_operation *op, int result, const in
     case OP_MUL: return in_field(a * b);
     case OP_NEG: return in_field(-a);
     case OP_FMA: return in_field(in_field(a * b) + operands[2]);
+    case OP_KEEP_TF32: return a; /* precisions are not told apart */
     case OP_MIN: return int64_min(a, b);
     case OP_MAX: return int64_max(a, b);
     case OP_COMPARE: return is_compared(ir_number(op, IR_ATTRIBUTE_PREDICATE, 0), a, b);

@@ -86,7 +86,9 @@ struct plan {
     enum { KEEP_IN_REGISTERS, COPY, STORE } how;
     struct factor_source source;
     const struct ir_type *buffer;   /* of the origin */
-    const struct layout *registers; /* KEEP_IN_REGISTERS; COPY: the product reads it from there, but for NULL */
+    const struct layout *registers; /* of a first factor that the product reads from there; or NULL */
+    const struct ir_type *part;     /* of a second factor that threads make again, the buffer of each part; or NULL */
+    int parts;                      /* 1: the whole, 2: what tf32 keeps of it, and the rest */
 };
 
 static void collect(struct ir_operation *op, void *data)
@@ -124,8 +126,6 @@ static bool plan_copy(const struct factor_staging *s, const struct ir_operation 
         way = factor_way(s->context->target, dot, factor, s->by_threads, &why);
     if (way != IR_WAY_REGISTERS) {
         plan->buffer = factor_copy_buffer(dot, factor);
-        if (factor_turns(dot, factor))
-            plan->registers = product_factor(s->adapter.table, dot, 0, dot->results[0]->type->layout);
         plan->how = COPY;
         return true;
     }
@@ -168,7 +168,7 @@ static bool is_kept_elsewhere(const struct ir_value *value, const struct ir_oper
     return kept && ir_number(dot, IR_ATTRIBUTE_INSTRUCTION, 0) == IR_INSTRUCTION_WGMMA;
 }
 
-static bool plan_factor(const struct factor_staging *s, const struct ir_operation *dot, int factor, struct plan *plan)
+static bool plan_way(const struct factor_staging *s, const struct ir_operation *dot, int factor, struct plan *plan)
 {
     plan->source = factor_source_of(dot->operands[factor]);
     if (plan_copy(s, dot, factor, plan))
@@ -191,6 +191,26 @@ static bool plan_factor(const struct factor_staging *s, const struct ir_operatio
     if (!plan->buffer && ir_number(dot, IR_ATTRIBUTE_INSTRUCTION, 0) == IR_INSTRUCTION_MMA)
         plan->buffer = narrow_buffer_type(s, tile, 1 - first);
     return plan->buffer != NULL;
+}
+
+/* The layout or the buffers of what threads make of a factor as it lies. */
+static bool plan_remaking(const struct factor_staging *s, const struct ir_operation *dot, int factor, struct plan *plan)
+{
+    if (plan->how == COPY ? !factor_is_remade(dot, factor) : !factor_splits(dot))
+        return true;
+    if (factor == 0) {
+        plan->registers = product_factor(s->adapter.table, dot, 0, dot->results[0]->type->layout);
+        return plan->registers != NULL;
+    }
+    const struct ir_value *origin = plan->source.origin;
+    plan->part = factor_buffer_type(s->function->module->context, origin->type, plan->source.transposed ? 1 : 0);
+    plan->parts = factor_splits(dot) ? 2 : 1;
+    return plan->part != NULL;
+}
+
+static bool plan_factor(const struct factor_staging *s, const struct ir_operation *dot, int factor, struct plan *plan)
+{
+    return plan_way(s, dot, factor, plan) && plan_remaking(s, dot, factor, plan);
 }
 
 /* ---- buffers ---- */
@@ -241,18 +261,22 @@ static bool is_free(const struct factor_buffer *old, const struct plan *plan, co
            ir_comes_before(old->reader, brought);
 }
 
-/* A buffer that may hold one more factor, filled in the same way: one of another loop, side by side with this; where room
- * is scarce also one that is filled and read in the same block, one factor after the other. */
+/* Whether the buffer may hold one more factor, filled in the same way: it is one of another loop, side by side with this; where
+ * room is scarce also one that is filled and read in the same block, one factor after the other. */
+static bool is_reusable(const struct factor_buffer *old, const struct plan *plan, const struct ir_operation *dot,
+                        const struct ir_block *block, bool scarce)
+{
+    bool beside = !ir_block_holds(old->block, block) && !ir_block_holds(block, old->block);
+    return old->buffer->type == plan->buffer && old->unfenced == is_unfenced(plan, dot) &&
+           (beside || (scarce && is_free(old, plan, dot, block)));
+}
+
 static struct factor_buffer *reusable(const struct factor_staging *s, const struct plan *plan,
                                       const struct ir_operation *dot, const struct ir_block *block, bool scarce)
 {
-    for (int i = 0; i < s->buffers.count; i++) {
-        struct factor_buffer *old = &s->buffers.data[i];
-        bool beside = !ir_block_holds(old->block, block) && !ir_block_holds(block, old->block);
-        if (old->buffer->type == plan->buffer && old->unfenced == is_unfenced(plan, dot) &&
-            (beside || (scarce && is_free(old, plan, dot, block))))
-            return old;
-    }
+    for (int i = 0; i < s->buffers.count; i++)
+        if (is_reusable(&s->buffers.data[i], plan, dot, block, scarce))
+            return &s->buffers.data[i];
     return NULL;
 }
 
@@ -272,6 +296,12 @@ static struct ir_value *make_buffer(struct factor_staging *s, const struct plan 
     made.buffer = ir_build_value(&front, OP_BUFFER, plan->buffer, 0, NULL);
     vector_push(s->context->arena, &s->buffers, made);
     return made.buffer;
+}
+
+/* How a part of a factor that threads make again comes to its buffer. */
+static struct plan plan_of_part(const struct plan *plan)
+{
+    return (struct plan){.how = STORE, .source = plan->source, .buffer = plan->part};
 }
 
 static void note_reader(struct factor_staging *s, struct ir_operation *product, const struct ir_value *buffer)
@@ -393,6 +423,55 @@ static struct ir_value *transpose(struct factor_staging *s, struct ir_operation 
     return value;
 }
 
+/* Stores tiles where wgmma reads them. */
+static void store_fenced(struct ir_builder *builder, int count, struct ir_value *const *tiles,
+                         struct ir_value *const *buffers)
+{
+    ir_build(builder, OP_BARRIER, 0, NULL, 0, NULL);
+    for (int i = 0; i < count; i++) {
+        struct ir_operation *store = ir_build(builder, OP_BUFFER_STORE, 2, (struct ir_value *[]){tiles[i], buffers[i]},
+                                              0, NULL);
+        if (i > 0)
+            ir_set_number(store, IR_ATTRIBUTE_PRECISION, IR_PRECISION_TF32);
+    }
+    if (!PLANTED(factor_without_fence))
+        ir_build(builder, OP_FENCE_ASYNC, 0, NULL, 0, NULL);
+    ir_build(builder, OP_BARRIER, 0, NULL, 0, NULL);
+}
+
+/* What tf32 keeps of a factor, without rounding, and the rest: an infinity or NaN is one in the rest, where it meets the
+ * largest number or what the other factor keeps of its own, and both parts have the sign of the whole. */
+static void split_factor(struct ir_builder *builder, struct ir_value *tile, struct ir_value *parts[2])
+{
+    parts[0] = ir_unary(builder, OP_KEEP_TF32, tile);
+    parts[1] = ir_binary(builder, OP_SUB, tile, parts[0]);
+}
+
+/* The second factor, from its copy or from registers, in one part or in two:
+ *     %y = buffer_load %B     %h = keep_tf32 %y     %l = sub %y, %h
+ *     barrier     buffer_store %h, %H     buffer_store precision(tf32) %l, %L     fence_async     barrier */
+static void remake_second(struct factor_staging *s, struct ir_operation *dot, const struct plan *plan,
+                          struct ir_value *copy, struct ir_value *buffers[2])
+{
+    struct ir_builder builder = rewrite_before(dot);
+    struct ir_value *tile = plan->source.origin, *parts[2];
+    const struct plan part = plan_of_part(plan);
+    if (copy) {
+        const struct ir_type *type = ir_type_with_layout(
+            s->function->module->context, tile->type,
+            factor_remaking_layout(s->adapter.table, copy->type, plan->part, s->adapter.warps));
+        tile = ir_build_value(&builder, OP_BUFFER_LOAD, type, 1, &copy);
+    }
+    parts[0] = tile;
+    if (plan->parts == 2)
+        split_factor(&builder, tile, parts);
+    for (int i = 0; i < plan->parts; i++)
+        buffers[i] = make_buffer(s, &part, dot, dot->block, dot->at);
+    store_fenced(&builder, plan->parts, parts, buffers);
+    for (int i = 0; i < plan->parts && plan->source.transposed; i++)
+        buffers[i] = transpose(s, dot, buffers[i]);
+}
+
 static struct ir_value *bring_factor(struct factor_staging *s, struct ir_operation *dot, int factor,
                                      const struct plan *plan, struct ir_value **token)
 {
@@ -402,9 +481,9 @@ static struct ir_value *bring_factor(struct factor_staging *s, struct ir_operati
     switch (plan->how) {
     case KEEP_IN_REGISTERS: return layout_adapt(&s->adapter, &builder, dot->operands[factor], plan->registers);
     case COPY: buffer = copy_load(s, plan, dot, token); break;
-    default: buffer = store_factor(s, plan, dot); break;
+    default: buffer = plan->part ? NULL : store_factor(s, plan, dot); break;
     }
-    return plan->source.transposed ? transpose(s, dot, buffer) : buffer;
+    return plan->source.transposed && !plan->part ? transpose(s, dot, buffer) : buffer;
 }
 
 /* A factor that wgmma would not turn, from its buffer. */
@@ -413,7 +492,8 @@ static struct ir_value *read_factor(const struct factor_staging *s, const struct
 {
     const struct ir_type *type = ir_type_with_layout(s->function->module->context, dot->operands[0]->type, layout);
     struct ir_value *tile = ir_build_value(builder, OP_BUFFER_LOAD, type, 1, &buffer);
-    ir_set_number(tile->definition, IR_ATTRIBUTE_PRECISION, IR_PRECISION_TF32);
+    if (factor_rounds(dot))
+        ir_set_number(tile->definition, IR_ATTRIBUTE_PRECISION, IR_PRECISION_TF32);
     return tile;
 }
 
@@ -498,6 +578,16 @@ static void give_up(struct factor_staging *s, struct ir_operation *dot, const ch
     s->changed = true;
 }
 
+/* Buffers for parts of the factor that are there already. */
+static int64_t count_reusable(const struct factor_staging *s, const struct plan *plan, const struct ir_operation *dot)
+{
+    const struct plan part = plan_of_part(plan);
+    int count = 0;
+    for (int i = 0; i < s->buffers.count; i++)
+        count += is_reusable(&s->buffers.data[i], &part, dot, dot->block, true);
+    return count < plan->parts ? count : plan->parts;
+}
+
 static bool fits(const struct factor_staging *s, const struct ir_operation *dot, const struct plan *plan)
 {
     bool needed = plan[0].how != KEEP_IN_REGISTERS && !find_stored(s, &plan[0], dot);
@@ -505,8 +595,11 @@ static bool fits(const struct factor_staging *s, const struct ir_operation *dot,
     int64_t more = 0;
     for (int i = 0; i < 2; i++) {
         bool there = !(i && same) && reusable(s, &plan[i], dot, filled_in(&plan[i], dot), true);
-        if (plan[i].how != KEEP_IN_REGISTERS && !there && !find_stored(s, &plan[i], dot))
+        bool remade = plan[i].part && plan[i].how == STORE; /* it has the parts' buffers alone */
+        if (plan[i].how != KEEP_IN_REGISTERS && !there && !find_stored(s, &plan[i], dot) && !remade)
             more += ir_type_bytes(plan[i].buffer);
+        if (plan[i].part)
+            more += (plan[i].parts - count_reusable(s, &plan[i], dot)) * ir_type_bytes(plan[i].part);
     }
     return bytes_taken(s) + more <= s->context->target->shared_bytes - budget_shared_beside(s->scratch);
 }
@@ -522,6 +615,63 @@ static bool keeps_first(const struct factor_staging *s, const struct ir_operatio
     if (copied)
         planning_tell_input(load, IR_WAY_REGISTERS, "its buffer does not fit into shared memory beside the others");
     return true;
+}
+
+/* operands[3] may be NULL. */
+static struct ir_operation *build_product(struct factor_staging *s, struct ir_builder *builder,
+                                          const struct ir_operation *dot, struct ir_value *const operands[4])
+{
+    static const enum ir_attribute_key kept[] = {IR_ATTRIBUTE_PRECISION, IR_ATTRIBUTE_PROMOTE};
+    const struct ir_type *type = dot->results[0]->type;
+    struct ir_operation *async = ir_build(builder, OP_DOT_ASYNC, operands[3] ? 4 : 3, operands, 1, &type);
+    note_reader(s, async, operands[1]);
+    ir_set_number(async, IR_ATTRIBUTE_INSTRUCTION, ir_number(dot, IR_ATTRIBUTE_INSTRUCTION, 0));
+    for (int i = 0; i < 2; i++)
+        if (ir_attribute(dot, kept[i]))
+            ir_set_number(async, kept[i], ir_number(dot, kept[i], 0));
+    return async;
+}
+
+static struct ir_value *wait_for_product(struct ir_builder *builder, struct ir_operation *async)
+{
+    const struct ir_type *type = async->results[0]->type;
+    struct ir_operation *wait = ir_build(builder, OP_DOT_WAIT, 1, &async->results[0], 1, &type);
+    ir_set_number(wait, IR_ATTRIBUTE_PENDING, 0);
+    return wait->results[0];
+}
+
+static void finish_product(struct factor_staging *s, struct ir_operation *dot, struct ir_value *sum)
+{
+    sum->name = dot->results[0]->name;
+    ir_replace_uses(dot->results[0], sum);
+    ir_remove(dot);
+    s->changed = true;
+}
+
+/* tf32x3: small sums first, and all of them leave the tensor core, which rounds worse than an addition.
+ *     %p = dot_async precision(tf32) %xl, %H, %undefined, false
+ *     %q = dot_async precision(tf32) %xh, %L, %p
+ *     %r = dot_async precision(tf32) %xh, %H, %q
+ *     %s = dot_wait %r     %c = add %acc, %s */
+static void multiply_parts(struct factor_staging *s, struct ir_operation *dot, struct ir_value *tile,
+                           struct ir_value *const second[2])
+{
+    static const int order[3][2] = {{1, 0}, {0, 1}, {0, 0}};
+    struct ir_builder builder = rewrite_before(dot);
+    struct ir_value *first[2], *sum = ir_build_value(&builder, OP_UNDEFINED, dot->operands[2]->type, 0, NULL);
+    struct ir_value *never = ir_constant_int(&builder, ir_type_scalar(s->function->module->context, IR_BOOL), 0);
+    struct ir_operation *product = NULL;
+    split_factor(&builder, tile, first);
+    for (int i = 0; i < 3; i++) {
+        struct ir_value *operands[4] = {first[order[i][0]], second[order[i][1]], sum, i ? NULL : never};
+        product = build_product(s, &builder, dot, operands);
+        ir_set_number(product, IR_ATTRIBUTE_PRECISION, IR_PRECISION_TF32);
+        sum = product->results[0];
+    }
+    sum = wait_for_product(&builder, product);
+    if (!is_zero(dot->operands[2]))
+        sum = ir_binary(&builder, OP_ADD, dot->operands[2], sum);
+    finish_product(s, dot, sum);
 }
 
 static void stage(struct factor_staging *s, struct ir_operation *dot)
@@ -554,28 +704,23 @@ static void stage(struct factor_staging *s, struct ir_operation *dot)
             waited[waits++] = tokens[i];
     if (waits)
         build_wait(&builder, waits, waited);
-    struct ir_value *buffers[2] = {operands[0], operands[1]};
-    if (plan[0].how == COPY && plan[0].registers)
+    struct ir_value *first = operands[0], *second[2] = {operands[1], NULL};
+    if (plan[0].registers && plan[0].how != KEEP_IN_REGISTERS)
         operands[0] = read_factor(s, dot, &builder, plan[0].registers, operands[0]);
+    if (plan[1].part)
+        remake_second(s, dot, &plan[1], operands[1], second);
+    if (factor_splits(dot)) {
+        multiply_parts(s, dot, operands[0], second);
+        return;
+    }
+    operands[1] = second[0];
     operands[3] = NULL;
     operands[2] = dot->operands[2];
     if (wgmma)
         operands[3] = start_from_nothing(s, dot, &operands[2]);
-    const struct ir_type *type = dot->results[0]->type;
-    struct ir_operation *async = ir_build(&builder, OP_DOT_ASYNC, operands[3] ? 4 : 3, operands, 1, &type);
-    for (int i = 0; i < 2; i++)
-        note_reader(s, async, buffers[i]);
-    ir_set_number(async, IR_ATTRIBUTE_INSTRUCTION, ir_number(dot, IR_ATTRIBUTE_INSTRUCTION, 0));
-    static const enum ir_attribute_key kept[] = {IR_ATTRIBUTE_PRECISION, IR_ATTRIBUTE_PROMOTE};
-    for (int i = 0; i < 2; i++)
-        if (ir_attribute(dot, kept[i]))
-            ir_set_number(async, kept[i], ir_number(dot, kept[i], 0));
-    struct ir_operation *wait = ir_build(&builder, OP_DOT_WAIT, 1, &async->results[0], 1, &type);
-    ir_set_number(wait, IR_ATTRIBUTE_PENDING, 0);
-    wait->results[0]->name = dot->results[0]->name;
-    ir_replace_uses(dot->results[0], wait->results[0]);
-    ir_remove(dot);
-    s->changed = true;
+    struct ir_operation *async = build_product(s, &builder, dot, operands);
+    note_reader(s, async, first);
+    finish_product(s, dot, wait_for_product(&builder, async));
 }
 
 /* ---- rows ---- */

@@ -2,6 +2,7 @@
 #include "passes/loops/factor_way.h"
 
 #include "base/plant.h"
+#include "ir/facts/shared_form.h"
 #include "ir/query.h"
 #include "passes/base/planning.h"
 #include "passes/layout/memory_access.h"
@@ -46,18 +47,31 @@ int factor_contiguous(const struct ir_operation *dot, int factor)
     return any ? -1 : (1 - factor) ^ (int)source.transposed;
 }
 
-bool factor_turns(const struct ir_operation *dot, int factor)
+/* Its copy lies with another dimension contiguous than wgmma reads. */
+static bool lies_across(const struct ir_operation *dot, int factor)
 {
     const struct ir_operation *load = factor_source_of(dot->operands[factor]).origin->definition;
     const char *reason;
     int contiguous;
-    return factor == 0 && factor_rounds(dot) && load && load->opcode == OP_LOAD &&
-           buffer_copy_possible(NULL, load, &contiguous, &reason) && contiguous != factor_contiguous(dot, factor);
+    return load && load->opcode == OP_LOAD && buffer_copy_possible(NULL, load, &contiguous, &reason) &&
+           contiguous != factor_contiguous(dot, factor);
 }
 
-bool factor_rounds(const struct ir_operation *dot)
+static bool is_of_f32(const struct ir_operation *dot)
 {
     return is_wgmma(dot) && dot->operands[0]->type->element == IR_F32;
+}
+
+bool factor_splits(const struct ir_operation *dot)
+{
+    return is_of_f32(dot) && ir_number(dot, IR_ATTRIBUTE_PRECISION, IR_PRECISION_IEEE) == IR_PRECISION_TF32X3;
+}
+
+bool factor_rounds(const struct ir_operation *dot) { return is_of_f32(dot) && !factor_splits(dot); }
+
+bool factor_is_remade(const struct ir_operation *dot, int factor)
+{
+    return factor_splits(dot) || (factor_rounds(dot) && lies_across(dot, factor));
 }
 
 /* Somebody else than products that round it alike reads the factor. */
@@ -82,6 +96,21 @@ const struct ir_type *factor_copy_buffer(const struct ir_operation *dot, int fac
     return factor_buffer_type(dot->block->function->module->context, load->results[0]->type, contiguous);
 }
 
+/* Threads store four neighbours at once, and read rows as they lie. */
+const struct layout *factor_remaking_layout(struct layout_table *table, const struct ir_type *from,
+                                            const struct ir_type *to, int warps)
+{
+    enum { NEIGHBOURS = 4, LANES = 32, WORD = 4 /* bytes */ };
+    struct shared_form lies, wanted;
+    int extent[2] = {(int)from->extent[0], (int)from->extent[1]};
+    shared_form_of(table, from->layout, WORD, &lies);
+    shared_form_of(table, to->layout, WORD, &wanted);
+    int order[2] = {wanted.contiguous, 1 - wanted.contiguous}, lanes[2] = {LANES, LANES};
+    if (lies.contiguous != wanted.contiguous)
+        lanes[wanted.contiguous] = 1;
+    return layout_blocked_by(table, 2, extent, order, NEIGHBOURS, lanes, order, warps);
+}
+
 enum ir_way factor_way(const struct target_row *target, const struct ir_operation *dot, int factor, bool by_threads,
                        const char **why)
 {
@@ -90,7 +119,7 @@ enum ir_way factor_way(const struct target_row *target, const struct ir_operatio
     *why = NULL;
     if (planning_asked_way(load) == IR_WAY_REGISTERS || !buffer_copy_possible(target, load, &contiguous, why))
         return IR_WAY_REGISTERS;
-    if (wanted >= 0 && contiguous != wanted && !factor_turns(dot, factor)) {
+    if (wanted >= 0 && contiguous != wanted && !factor_is_remade(dot, factor)) {
         *why = "k is not contiguous";
         return IR_WAY_REGISTERS;
     }

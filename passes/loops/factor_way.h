@@ -7,8 +7,11 @@
 
 /* wgmma cuts off what tf32 does not keep: factors of f32 are rounded on their way, by TMA or in registers. */
 bool factor_rounds(const struct ir_operation *dot);
-/* A first factor that wgmma does not turn comes to its buffer as it lies, and from there to registers. */
-bool factor_turns(const struct ir_operation *dot, int factor);
+/* Those of tf32x3 are split into two parts instead, which wgmma multiplies as tf32. */
+bool factor_splits(const struct ir_operation *dot);
+/* A factor that is split, or that wgmma does not turn, comes to its buffer as it lies.  Threads read it from there: the
+ * first one stays in registers, the second one goes to other buffers, as wgmma reads it. */
+bool factor_is_remade(const struct ir_operation *dot, int factor);
 
 /* Where a factor comes from: itself or its transpose. */
 struct factor_source {
@@ -28,6 +31,9 @@ enum ir_way factor_way(const struct target_row *target, const struct ir_operatio
 const struct ir_type *factor_buffer_type(struct ir_context *context, const struct ir_type *tile, int contiguous);
 /* The buffer for the copy of a factor that comes by one. */
 const struct ir_type *factor_copy_buffer(const struct ir_operation *dot, int factor);
+/* The layout in which so many warps make one buffer of f32 of another. */
+const struct layout *factor_remaking_layout(struct layout_table *table, const struct ir_type *from,
+                                            const struct ir_type *to, int warps);
 /* The dimension of the origin that has to be contiguous in its buffer: k, for factors that wgmma does not turn; -1: any. */
 int factor_contiguous(const struct ir_operation *dot, int factor);
 

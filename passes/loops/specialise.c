@@ -155,7 +155,7 @@ static void plan_rings(struct outline *o)
         const struct channel *channel = &o->channels.data[c];
         struct ring *ring = &o->rings.data[channel->ring];
         const struct ir_block *body = loop_body_of(channel->wait);
-        if (!body)
+        if (!body || channel->last)
             continue;
         struct loop_model model = loop_model_make(o->context->arena, o->context->target, body, loop_model_copies_ahead,
                                                   NULL);
@@ -196,13 +196,14 @@ static int slots_to_gain(struct outline *o, int64_t room)
     return least;
 }
 
-/* Warps of all consumers. */
+/* Warps of all consumers, and of those who work for them. */
 static int consumer_warps(const struct outline *o) { return o->function->warps * o->consumers; }
+static int helper_warps(const struct outline *o) { return BUDGET_PRODUCER_WARPS + (o->maker ? BUDGET_MAKER_WARPS : 0); }
 
 /* Blocks that a multiprocessor has registers for. */
 static int blocks_of(const struct outline *o)
 {
-    int all = consumer_warps(o) + BUDGET_PRODUCER_WARPS, most = o->function->max_registers;
+    int all = consumer_warps(o) + helper_warps(o), most = o->function->max_registers;
     int blocks = most ? target_registers(o->context->target) / (32 * all * most) : 1;
     return blocks > 1 ? blocks : 1;
 }
@@ -432,8 +433,9 @@ static void build_rings(struct outline *o, struct ir_builder *builder, int consu
     build_slots(o, builder, true);
     for (int r = 0; r < o->rings.count; r++) {
         struct ring *ring = &o->rings.data[r];
-        ring->full = build_mbarrier(o, builder, ring->slots, 1);
-        ring->empty = build_mbarrier(o, builder, ring->slots, consumer_warps * (ring->shared ? o->cluster : 1));
+        int readers = consumer_warps + (ring->read_by_maker ? BUDGET_MAKER_WARPS : 0);
+        ring->full = build_mbarrier(o, builder, ring->slots, ring->made_by_maker ? BUDGET_MAKER_WARPS : 1);
+        ring->empty = build_mbarrier(o, builder, ring->slots, readers * (ring->shared ? o->cluster : 1));
     }
     if (o->consumers > 1)
         o->turn = build_mbarrier(o, builder, o->consumers, consumer_warps);
@@ -466,6 +468,12 @@ static void registers_of(const struct outline *o, int64_t *registers)
                                                      : budget_of_roles(consumer_warps(o));
     int warps = consumer_warps(o), all = warps + BUDGET_PRODUCER_WARPS, most = o->function->max_registers;
     int start = target_thread_registers(o->context->target, all);
+    if (o->maker) {
+        registers[0] = BUDGET_CONSUMER_BESIDE_MAKER;
+        registers[1] = BUDGET_PRODUCER_BESIDE_MAKER;
+        registers[2] = BUDGET_MAKER;
+        return;
+    }
     bool shared_out = warps >= 4 && warps <= 12 && warps % 4 == 0;
     int64_t each = most ? most / TARGET_REGISTER_STEP * TARGET_REGISTER_STEP : TARGET_THREAD_REGISTERS;
     registers[0] = shared_out ? int64_min(budget->consumer, each) : 0;
@@ -493,31 +501,33 @@ static void build_roles(struct outline *o)
     struct ir_function *function = o->function;
     struct ir_operation *last = ir_terminator(function->body);
     struct ir_builder builder = rewrite_before(last);
-    int consumers = o->consumers;
-    int64_t *warps = ARENA_ARRAY(o->context->arena, int64_t, consumers + 1);
-    int64_t *registers = ARENA_ARRAY(o->context->arena, int64_t, consumers + 1), each[2];
+    int count = o->consumers + o->maker + 1;
+    int64_t *warps = ARENA_ARRAY(o->context->arena, int64_t, count);
+    int64_t *registers = ARENA_ARRAY(o->context->arena, int64_t, count), each[3];
     o->last = last->previous;
     registers_of(o, each);
-    for (int role = 0; role <= consumers; role++) {
-        warps[role] = role < consumers ? function->warps : BUDGET_PRODUCER_WARPS;
-        registers[role] = each[role == consumers];
-        function->plan->registers[role == consumers] = (int)registers[role];
+    for (int role = 0; role < count; role++) {
+        bool producer = role == count - 1, consumes = role < o->consumers;
+        warps[role] = consumes ? function->warps : producer ? BUDGET_PRODUCER_WARPS : BUDGET_MAKER_WARPS;
+        registers[role] = each[consumes ? 0 : producer ? 1 : 2];
+        if (consumes || producer)
+            function->plan->registers[producer] = (int)registers[role];
     }
     build_rings(o, &builder, function->warps);
     builder.at = function->at;
-    struct ir_operation *roles = ir_build_regions(&builder, OP_ROLES, consumers + 1);
-    ir_set_list(roles, IR_ATTRIBUTE_ROLE_WARPS, consumers + 1, warps);
-    ir_set_list(roles, IR_ATTRIBUTE_ROLE_REGISTERS, consumers + 1, registers);
-    for (int role = 0; role <= consumers; role++) {
+    struct ir_operation *roles = ir_build_regions(&builder, OP_ROLES, count);
+    ir_set_list(roles, IR_ATTRIBUTE_ROLE_WARPS, count, warps);
+    ir_set_list(roles, IR_ATTRIBUTE_ROLE_REGISTERS, count, registers);
+    for (int role = 0; role < count; role++) {
         struct ir_builder inner = {.module = function->module, .block = roles->regions[role], .at = function->at};
-        outline_emit(o, role < consumers ? role : -1, &inner);
+        outline_emit(o, role < o->consumers ? role : role == count - 1 ? OUTLINE_PRODUCER : OUTLINE_MAKER, &inner);
     }
     if (o->cluster > 1)
         ir_build(&builder, OP_CLUSTER_BARRIER, 0, NULL, 0, NULL);
     remove_source(o);
     int most = blocks_of(o);
     int blocks = function->persistent > 1 && function->persistent < most ? function->persistent : most;
-    function->warps = consumer_warps(o) + BUDGET_PRODUCER_WARPS;
+    function->warps = consumer_warps(o) + helper_warps(o);
     if (function->persistent > blocks)
         pass_remark(o->context, function->at,
                     "persistent = %d becomes %d: a multiprocessor holds the rings and registers of %d block%s",
@@ -547,11 +557,16 @@ static void report(const struct outline *o)
         const struct ring *ring = &o->rings.data[channel->ring];
         for (int i = 0; i < channel->copies.count; i++)
             tell_copy(o, channel->copies.data[i], ring);
-        pass_remark(o->context, channel->copies.data[0]->at,
-                    "a producer brings this by TMA: %d slot%s of %lld bytes: %s", ring->slots,
-                    ring->slots == 1 ? "" : "s", (long long)ring->bytes,
-                    ring->in_loop ? ring_plan_reason(o->context->arena, &ring->plan, o->function->stages)
-                                  : "it is brought once a program");
+        if (channel->last)
+            pass_remark(o->context, channel->wait->at,
+                        "%d warps of their own make a factor's parts: %d slots of %lld bytes", BUDGET_MAKER_WARPS,
+                        ring->slots, (long long)ring->bytes);
+        else
+            pass_remark(o->context, channel->copies.data[0]->at,
+                        "a producer brings this by TMA: %d slot%s of %lld bytes: %s", ring->slots,
+                        ring->slots == 1 ? "" : "s", (long long)ring->bytes,
+                        ring->in_loop ? ring_plan_reason(o->context->arena, &ring->plan, o->function->stages)
+                                      : "it is brought once a program");
     }
     const char *blocks = blocks_of(o) > 1 ? arena_printf(o->context->arena, ", %d on a multiprocessor", blocks_of(o))
                                           : "";
@@ -572,6 +587,7 @@ static bool split(struct ir_function *function, struct pass_context *context)
             outline_plan_none(&o);
         return false;
     }
+    outline_choose_maker(&o);
     sink_forms(function, context->arena);
     outline_plan_stores(&o);
     for (int i = 0; i < o.channels.count; i++)
@@ -591,6 +607,10 @@ static bool split(struct ir_function *function, struct pass_context *context)
     bool *needed = ARENA_ARRAY(context->arena, bool, function->next_value_id);
     memcpy(needed, o.needed, sizeof *needed * (size_t)o.value_count);
     o.needed = needed;
+    bool *by_maker = ARENA_ARRAY(context->arena, bool, function->next_value_id);
+    if (o.maker)
+        memcpy(by_maker, o.by_maker, sizeof *by_maker * (size_t)o.value_count);
+    o.by_maker = by_maker;
     o.value_count = function->next_value_id;
     function->plan->warps[0] = consumer_warps(&o);
     outline_plan_apart(&o);

@@ -13,7 +13,9 @@ struct ring {
     struct ring_plan plan;             /* where it is filled in a loop */
     int slots;
     bool in_loop;
-    bool shared;                   /* the blocks of a cluster fill it together */
+    bool shared;        /* the blocks of a cluster fill it together */
+    bool made_by_maker; /* the maker fills it */
+    bool read_by_maker;
     struct ir_value *full, *empty; /* mbarriers */
 };
 /* A wait of the source, the copies that it waits for, and the last operation of its block that looks at what they
@@ -22,6 +24,10 @@ struct channel {
     struct ir_operation *wait, *release;
     VECTOR(struct ir_operation *) copies;
     int ring;
+    struct ir_operation
+        *last; /* of what the maker makes: the barrier behind the stores, of which `wait` is the one in front */
+    const struct layout *layout; /* in which it holds tiles */
+    int source;                  /* the channel that it makes them of */
 };
 /* A store that goes through shared memory: `count` panels of `width` columns. */
 struct staged_store {
@@ -39,6 +45,8 @@ struct outline {
     struct ir_operation *last; /* of the source's body; what is built stands behind it */
     bool *needed;              /* by value id: the producer computes it too */
     int value_count;
+    bool maker;          /* there is one */
+    bool *by_maker;      /* by value id: computed by the maker alone */
     const char *problem; /* why the function stays in one piece */
     struct location problem_at;
     /* stores through shared memory */
@@ -66,9 +74,18 @@ bool outline_slice(struct outline *o);
 /* How a scalar moves when grid index `dimension` grows: 1 up, -1 down, 0 not at all, 2 unknown. */
 int outline_direction(const struct ir_value *value, int dimension);
 
-/* specialise_emit.c: the body of a role at the builder's point, which is moved to its end.  consumer: its number, or -1 for
- * the producer. */
+/* specialise_emit.c: the body of a role at the builder's point, which is moved to its end.  consumer: its number, or one of
+ * these. */
+enum { OUTLINE_PRODUCER = -1, OUTLINE_MAKER = -2 };
 void outline_emit(struct outline *o, int consumer, struct ir_builder *builder);
+
+/* specialise_make.c: whether there is a maker, whose rings and channels are added to the producer's; whether it does the
+ * operation, and consumers do not; and the tiles that it stores to fill a channel, at the builder's point: what it loads for them,
+ * or what it computes. */
+void outline_choose_maker(struct outline *o);
+bool outline_is_of_maker(const struct outline *o, const struct ir_operation *op);
+void outline_make_tiles(const struct outline *o, struct ir_builder *builder, const struct channel *channel, bool loads,
+                        struct ir_value **copies);
 
 /* specialise_turns.c: whether two consumers take programs in turn; and how far a ring is moved on by a program of another
  * one, at the builder's point. */

@@ -22,7 +22,8 @@ struct ring_state {
 };
 struct role {
     struct outline *o;
-    bool producer;
+    bool producer; /* or the maker: of what is computed it has what steers loops alone */
+    bool maker;
     int consumer;                    /* which of several that take programs in turn */
     const struct ir_operation *loop; /* that takes slots in turn with other consumers; NULL: there are none */
     struct ir_value *turn, *next;    /* the phase of its own turn; whose is the next */
@@ -141,6 +142,29 @@ static void acquire(struct role *r, const struct channel *channel)
     map_slots(r, ring, state);
 }
 
+/* Looks at the ring by ordinary loads, which the next copy could overtake: TMA knows their order only by a fence. */
+static bool loads_from(const struct role *r, const struct ir_operation *op, const struct ring *ring)
+{
+    const struct ir_value *buffer = op->opcode == OP_BUFFER_LOAD ? op->operands[0] : NULL;
+    while (buffer && buffer->definition && buffer->definition->operand_count)
+        buffer = buffer->definition->operands[0];
+    if (buffer && outline_has_buffer(ring, buffer) && outline_is_of_maker(r->o, op) == r->maker)
+        return true;
+    for (int i = 0; i < op->region_count; i++)
+        for (const struct ir_operation *inner = op->regions[i]->first; inner; inner = inner->next)
+            if (loads_from(r, inner, ring))
+                return true;
+    return false;
+}
+
+static bool is_loaded(const struct role *r, const struct channel *channel)
+{
+    for (const struct ir_operation *op = channel->wait; op != channel->release; op = op->next)
+        if (loads_from(r, op->next, &r->o->rings.data[channel->ring]))
+            return true;
+    return false;
+}
+
 static void release(struct role *r, const struct channel *channel)
 {
     const struct ring *ring = &r->o->rings.data[channel->ring];
@@ -148,14 +172,58 @@ static void release(struct role *r, const struct channel *channel)
                                            (struct ir_value *[]){ring->empty, r->state[channel->ring].slot}, 0, NULL);
     if (ring->shared)
         ir_set_number(arrive, IR_ATTRIBUTE_CLUSTER, r->o->cluster);
+    if (is_loaded(r, channel))
+        ir_set_number(arrive, IR_ATTRIBUTE_FENCED, 1);
     advance(r, channel->ring);
+}
+
+/* The maker's part of a channel that it fills: the producer's slot is given back as soon as it is read. */
+static void make(struct role *r, const struct channel *channel)
+{
+    const struct ring *ring = &r->o->rings.data[channel->ring];
+    const struct ring_state *state = &r->state[channel->ring];
+    r->builder.at = channel->wait->at;
+    outline_make_tiles(r->o, &r->builder, channel, true, r->again.map);
+    release(r, &r->o->channels.data[channel->source]);
+    outline_make_tiles(r->o, &r->builder, channel, false, r->again.map);
+    struct ir_value *empty = ir_binary(&r->builder, OP_XOR, state->phase, number(r, 1));
+    if (!PLANTED(parts_made_before_free))
+        build(r, OP_MBARRIER_WAIT, 3, (struct ir_value *[]){ring->empty, state->slot, empty});
+    map_slots(r, ring, state);
+    for (const struct ir_operation *op = channel->wait->next; op != channel->last; op = op->next)
+        remake_operation(&r->again, &r->builder, op);
+    build(r, OP_MBARRIER_ARRIVE, 2, (struct ir_value *[]){ring->full, state->slot});
+    advance(r, channel->ring);
+}
+
+static bool is_source(const struct outline *o, int channel)
+{
+    for (int c = 0; c < o->channels.count; c++)
+        if (o->channels.data[c].last && o->channels.data[c].source == channel)
+            return true;
+    return false;
+}
+
+static void emit_channel(struct role *r, int number)
+{
+    const struct channel *channel = &r->o->channels.data[number];
+    if (r->maker) {
+        if (channel->last)
+            make(r, channel);
+        else if (is_source(r->o, number))
+            acquire(r, channel);
+    } else if (!r->producer) {
+        acquire(r, channel);
+    } else if (!channel->last) {
+        fill(r, channel);
+    }
 }
 
 /* ---- control flow ---- */
 
 bool outline_holds_ring(const struct outline *o, const struct ir_operation *op, int ring)
 {
-    int channel = op->opcode == OP_WAIT ? outline_channel(o, op) : -1;
+    int channel = outline_channel(o, op);
     if (channel >= 0 && (ring < 0 || o->channels.data[channel].ring == ring))
         return true;
     for (int i = 0; i < op->region_count; i++)
@@ -316,17 +384,16 @@ static void emit_staged(struct role *r, const struct staged_store *staged)
 
 static void emit_operation(struct role *r, struct ir_operation *op)
 {
-    int channel = op->opcode == OP_WAIT ? outline_channel(r->o, op) : -1;
+    int channel = outline_channel(r->o, op);
     const struct staged_store *staged = outline_staged(r->o, op);
     if (op->opcode == OP_BUFFER || op->opcode == OP_COPY_ASYNC || op->opcode == OP_TURN_START)
         return;
     if (channel >= 0) {
-        if (r->producer)
-            fill(r, &r->o->channels.data[channel]);
-        else
-            acquire(r, &r->o->channels.data[channel]);
+        emit_channel(r, channel);
         return;
     }
+    if (outline_is_of_maker(r->o, op))
+        return;
     if (r->producer && !is_wanted(r, op) && !outline_holds_ring(r->o, op, -1))
         return;
     if (is_control(op))
@@ -553,6 +620,7 @@ void outline_emit(struct outline *o, int consumer, struct ir_builder *builder)
     bool producer = consumer < 0;
     struct role r = {.o = o,
                      .producer = producer,
+                     .maker = consumer == OUTLINE_MAKER,
                      .consumer = consumer,
                      .builder = *builder,
                      .i32 = ir_type_scalar(types, IR_I32),

@@ -82,6 +82,7 @@ void execute_scan(struct frame *frame, const struct ir_operation *operation);
 void execute_histogram(struct frame *frame, const struct ir_operation *operation);
 void execute_dot(struct frame *frame, const struct ir_operation *operation);
 uint64_t scalar_round_tf32(uint64_t bits); /* of f32, to what tf32 keeps */
+uint64_t scalar_keep_tf32(uint64_t bits);  /* the same, cut off; finite always */
 /* a x b + c; c NULL: 0. */
 void dot_compute(const struct ir_operation *operation, const uint64_t *a, const uint64_t *b, const uint64_t *c,
                  struct cell *result);

@@ -292,6 +292,7 @@ static void execute_by_opcode(struct frame *frame, const struct ir_operation *op
     case OP_BLOCK_COUNT:
         frame_cell(frame, operation->results[0])->bits[0] = (uint64_t)program_number(run, operation->opcode);
         return;
+    case OP_KEEP_TF32:
 #define OP(...)
 #define PER_ELEMENT(id, ...) case OP_##id:
 #include "ir/ops.def"

@@ -315,6 +315,8 @@ uint64_t scalar_compute(struct run *run, const struct ir_operation *operation, c
     enum ir_element element = first->element;
     bool real = ir_is_float(element);
     bool propagate = ir_number(operation, IR_ATTRIBUTE_NAN, IR_NAN_SKIP) == IR_NAN_PROPAGATE;
+    if (operation->opcode == OP_KEEP_TF32)
+        return scalar_keep_tf32(o[0]);
     switch (operation->opcode) {
     case OP_ADD: return scalar_combine(IR_REDUCE_ADD, element, false, o[0], o[1]);
     case OP_MUL: return scalar_combine(IR_REDUCE_MUL, element, false, o[0], o[1]);

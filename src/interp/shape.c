@@ -221,6 +221,12 @@ uint64_t scalar_round_tf32(uint64_t bits)
     return isfinite(ir_bits_to_double(IR_F32, bits)) ? (bits + 0xfff + (bits >> 13 & 1)) & ~UINT64_C(0x1fff) : bits;
 }
 
+uint64_t scalar_keep_tf32(uint64_t bits)
+{
+    bool finite = isfinite(ir_bits_to_double(IR_F32, bits));
+    return (finite ? bits : (bits & UINT64_C(0x80000000)) | 0x7f7fffff) & ~UINT64_C(0x1fff);
+}
+
 /* The other precisions keep all. */
 static double dot_operand(const struct ir_operation *operation, enum ir_element element, uint64_t bits)
 {

@@ -53,6 +53,9 @@ static const struct example examples[] = {
     {"tests/fuzz/hopper.tile", "few_rounded", "M=21 N=104 K=72", 0, 0},
     {"tests/fuzz/hopper.tile", "rounded_by_threads", "M=136 N=104 K=168", 0, 0},
     {"tests/fuzz/hopper.tile", "few_integers", "M=56 N=104 K=144", 0, 0},
+    {"tests/fuzz/hopper.tile", "split", "M=200 N=136 K=168", 0, 17},
+    {"tests/fuzz/hopper.tile", "split_alone", "M=136 N=72 K=104", 0, 0},
+    {"tests/fuzz/hopper.tile", "turned_second", "M=200 N=72 K=168", 0, 17},
     {"tests/fuzz/hopper.tile", "parted", "M=200 N=136 K=328", 0, 17},
     {"tests/fuzz/hopper.tile", "paged", "L=136 P=7 N=21", 0.02, 0},
 };

@@ -39,7 +39,7 @@ said() {
       sub(/^f8/, "", type); sub(/^i8/, "s8", type); sub(/^f32/, "tf32", type); sub(/n256k/, "k", shape)
       if (by == "mma") by = "mma.sync.aligned." shape ".row.col." sum "." type "." type "." sum
       if (by == "wgmma") by = "wgmma.mma_async.sync.aligned." shape "." sum "." type "." type
-      if ($0 ~ / x 3 /) by = by " 48"
+      if ($0 ~ / x 3 /) by = by (by ~ /^wgmma/ ? " 12" : " 48")
       for (i = 0; i < 4; i++) { a = substr("rrcc", i + 1, 1); b = substr("rcrc", i + 1, 1)
           alone = by ~ /^mma/ ? ($(NF - 1) ~ a ? 0 : 16) + ($NF ~ b ? 0 : 32) : 0
           if (by ~ /^wgmma/ && ($(NF - 1) !~ a || $NF !~ b)) continue # the next line says by what

@@ -453,6 +453,10 @@ const char *verify_schedule(const struct ir_operation *op)
     switch (op->opcode) {
     case OP_CONVERT_LAYOUT: return convert_layout_problem(op->operands[0]->type, op->results[0]->type);
     case OP_UNDEFINED: return verify_is_tile(op->results[0]) ? NULL : "the result is a tile";
+    case OP_KEEP_TF32:
+        return op->operands[0]->type == op->results[0]->type && op->results[0]->type->element == IR_F32
+                   ? NULL
+                   : "operand and result are f32, in one layout";
     case OP_BARRIER: return barrier_problem(op);
     case OP_BUFFER: return buffer_problem(op);
     case OP_SLOT: return slot_problem(op);

@@ -14,7 +14,8 @@ struct product_seen {
 struct facts {
     struct product_seen products[MOST_PRODUCTS];
     int product_count, stages, consumers;
-    bool more_products, has_roles, in_turn, has_tma, has_cp_async; /* in_turn: consumers take whole programs */
+    bool more_products, has_roles, in_turn, has_maker, has_tma,
+        has_cp_async; /* in_turn: consumers take whole programs */
 };
 
 static void note_product(struct facts *facts, const struct ir_operation *op)
@@ -33,6 +34,24 @@ static void note_product(struct facts *facts, const struct ir_operation *op)
         facts->more_products = true;
 }
 
+static void find_product(struct ir_operation *op, void *found) { *(bool *)found |= op->opcode == OP_DOT_ASYNC; }
+
+/* Those in front of the producer multiply, or make factors. */
+static void note_roles(struct facts *facts, const struct ir_operation *op)
+{
+    const struct ir_attribute *warps = ir_attribute(op, IR_ATTRIBUTE_ROLE_WARPS);
+    int consumers = 0;
+    facts->has_roles = true;
+    for (int i = 0; warps && i + 1 < warps->count; i++) {
+        bool multiplies = false;
+        ir_walk(op->regions[i], find_product, &multiplies);
+        facts->consumers += multiplies ? (int)warps->list[i] / 4 : 0;
+        facts->has_maker |= !multiplies;
+        consumers += multiplies;
+    }
+    facts->in_turn = consumers > 1;
+}
+
 static void note(struct ir_operation *op, void *context)
 {
     struct facts *facts = context;
@@ -43,14 +62,7 @@ static void note(struct ir_operation *op, void *context)
         if (op->results[0]->type->slots > facts->stages)
             facts->stages = op->results[0]->type->slots;
         break;
-    case OP_ROLES: {
-        const struct ir_attribute *warps = ir_attribute(op, IR_ATTRIBUTE_ROLE_WARPS);
-        facts->has_roles = true;
-        facts->in_turn = op->region_count > 2;
-        for (int i = 0; warps && i + 1 < warps->count; i++)
-            facts->consumers += (int)warps->list[i] / 4;
-        break;
-    }
+    case OP_ROLES: note_roles(facts, op); break;
     case OP_TMA_LOAD: facts->has_tma = true; break;
     case OP_CP_ASYNC: facts->has_cp_async = true; break;
     default: break;
@@ -89,8 +101,9 @@ const char *nvptx_summary(struct arena *arena, const struct ir_function *functio
     if (facts.stages > 1)
         buffer_printf(&out, "%s%d stages", out.size ? ", " : "", facts.stages);
     if (facts.has_roles)
-        buffer_printf(&out, "%s%d consumer%s%s and a producer%s", out.size ? ", " : "", facts.consumers,
-                      facts.consumers == 1 ? "" : "s", facts.in_turn ? " in turn" : "", facts.has_tma ? " by TMA" : "");
+        buffer_printf(&out, "%s%d consumer%s%s%s and a producer%s", out.size ? ", " : "", facts.consumers,
+                      facts.consumers == 1 ? "" : "s", facts.in_turn ? " in turn" : "",
+                      facts.has_maker ? ", a maker of factors" : "", facts.has_tma ? " by TMA" : "");
     else
         buffer_printf(&out, "%s%d warp%s%s", out.size ? ", " : "", function->warps, function->warps == 1 ? "" : "s",
                       facts.has_cp_async ? ", copies by cp.async" : "");

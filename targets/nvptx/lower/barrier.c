@@ -68,6 +68,8 @@ static void arrive(struct lowering *l, struct ir_operation *operation)
 {
     LLVMBuilderRef b = l->builder;
     int blocks = (int)ir_number(operation, IR_ATTRIBUTE_CLUSTER, 1);
+    if (ir_attribute(operation, IR_ATTRIBUTE_FENCED))
+        ptx_emit(l, PTX_FENCE_ASYNC, l->nothing, NULL, 0, NULL);
     if (blocks > 1) {
         arrive_everywhere(l, operation, blocks);
         return;

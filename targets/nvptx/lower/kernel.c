@@ -7,6 +7,7 @@
 #include "base/plant.h"
 #include "ir/query.h"
 #include "targets/nvptx/lower/lower.h"
+#include "targets/nvptx/lower/mma_form.h"
 
 #include <string.h>
 
@@ -94,6 +95,15 @@ static void lower_undefined(struct lowering *l, struct ir_operation *operation)
         out[i] = LLVMGetPoison(lower_value_type(l, result->type->element));
 }
 
+static void lower_keep_tf32(struct lowering *l, struct ir_operation *operation)
+{
+    LLVMValueRef *out = value_define(l, operation->results[0]);
+    for (int i = 0; i < value_registers(operation->results[0]->type); i++) {
+        LLVMValueRef word = LLVMBuildBitCast(l->builder, value_register(l, operation->operands[0], i), l->i32, "");
+        out[i] = LLVMBuildBitCast(l->builder, mma_form_make(l, IR_F32, word, MMA_FINITE), l->f32, "");
+    }
+}
+
 static void lower_product(struct lowering *l, struct ir_operation *operation)
 {
     switch (ir_number(operation, IR_ATTRIBUTE_INSTRUCTION, IR_INSTRUCTION_FMA)) {
@@ -128,6 +138,7 @@ static void lower_operation(struct lowering *l, struct ir_operation *operation)
     case OP_DOT:
     case OP_DOT_ASYNC: lower_product(l, operation); return;
     case OP_DOT_WAIT: lower_wgmma_wait(l, operation); return;
+    case OP_KEEP_TF32: lower_keep_tf32(l, operation); return;
     case OP_BUFFER:
     case OP_SLOT:
     case OP_BUFFER_PERMUTE:

@@ -475,9 +475,20 @@ static bool convert_pair(struct ptx_type to, struct ptx_type from, const uint64_
     return true;
 }
 
+/* f32 as tf32 keeps it, to nearest even; the same NaN for all. */
+static uint64_t to_tf32(uint64_t bits)
+{
+    uint64_t magnitude = bits & 0x7fffffff;
+    return magnitude > 0x7f800000 ? 0x7fffffff : (bits + 0xfff + (bits >> 13 & 1)) & ~UINT64_C(0x1fff) & 0xffffffff;
+}
+
 static bool convert(const struct ptx_instruction *in, const uint64_t *v, uint64_t *out)
 {
     struct ptx_type to = in->source, from = in->type;
+    if (to.kind == 't') {
+        *out = to_tf32(v[0] & 0xffffffff);
+        return in->round == 'n';
+    }
     bool to_real = strchr("fy", to.kind) != NULL, is_real = strchr("fy", from.kind) != NULL;
     if (strchr("FYQR", to.kind))
         return convert_pair(to, from, v, out);
