@@ -231,6 +231,7 @@ static void begin_call(struct tile_rt_call *call, const struct tile_rt_kernel *k
     call->variant_index = 0;
     call->sm_count = 0;
     call->facts_known = call->facts_true = 0;
+    call->choices = NULL;
     call->programs = 0;
     call->workspace_bytes = 0;
     call->device = -1;

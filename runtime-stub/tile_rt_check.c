@@ -708,11 +708,12 @@ int tile_rt_check_arguments(struct tile_rt_call *call)
 /* ---- variants --------------------------------------------------------------------------------------------------- */
 
 /* A fact that overflows does not hold. */
-static int fact_holds(const struct tile_rt_call *call, const struct tile_rt_expression *fact)
+static int fact_holds(struct tile_rt_call *call, unsigned number)
 {
+    const struct tile_rt_expression *fact = &call->kernel->facts[number];
     int64_t holds;
     if (fact->choice != 0 && fact->choice != TILE_RT_CHOICE_CODE)
-        return call->kernel->choices[fact->choice - 1](call->names, call->sm_count, call->slots);
+        return tile_rt_choice_holds(call, number);
     return evaluate(call, fact->code, &holds) && holds;
 }
 
@@ -724,7 +725,7 @@ static int facts_hold(struct tile_rt_call *call, uint64_t mask)
         unsigned i = (unsigned)__builtin_ctzll(unknown);
         uint64_t bit = (uint64_t)1 << i;
         call->facts_known |= bit;
-        if ((call->any_choice && kernel->facts[i].choice) || fact_holds(call, &kernel->facts[i]))
+        if ((call->any_choice && kernel->facts[i].choice) || fact_holds(call, i))
             call->facts_true |= bit;
         else
             return 0;
@@ -889,12 +890,17 @@ static int find_variant(struct tile_rt_call *call)
 {
     const struct tile_rt_target *target = call->target;
     uint32_t i;
-    for (i = 0; i < target->variant_count; i++)
-        if (variant_fits(call, &target->variants[i])) {
-            call->variant = &target->variants[i];
+    for (i = 0; i < target->variant_count; i++) {
+        const struct tile_rt_variant *variant = &target->variants[i];
+        if (variant->facts & call->facts_known &
+            ~call->facts_true) /* all schedules but one of facts that do not hold */
+            continue;
+        if (variant_fits(call, variant)) {
+            call->variant = variant;
             call->variant_index = i;
             return 1;
         }
+    }
     if (!call->met_empty || call->take_empty)
         return 0;
     call->take_empty = 1;

@@ -76,9 +76,10 @@ struct tile_rt_call {
     int device;                                /* -1: the host's processor, or not known yet */
     const struct tile_launch_options *options; /* NULL: none; checked */
     uint64_t facts_known, facts_true;
-    int64_t programs;                  /* product of the grid */
-    size_t workspace_bytes;            /* of the kernel's scratch, whose slots tell each view's place in it */
-    int take_empty;                    /* maps of views without elements may be made */
+    struct tile_rt_kept_choices *choices; /* what is known of them from earlier calls; NULL: none was asked for */
+    int64_t programs;                     /* product of the grid */
+    size_t workspace_bytes;               /* of the kernel's scratch, whose slots tell each view's place in it */
+    int take_empty;                       /* maps of views without elements may be made */
     int any_choice;                    /* the caller has said which variant: what is about speed alone is not asked */
     int met_empty;                     /* a variant was passed over for the sake of such a view */
     int this_thread;                   /* with TILE_CPU: no other thread takes part */
@@ -134,6 +135,10 @@ TILE_RT_HIDDEN int tile_rt_take_variant(struct tile_rt_call *call, int number);
 
 /* Bytes of an element. */
 TILE_RT_HIDDEN unsigned tile_rt_type_size(unsigned type);
+
+/* ---- tile_rt_chosen.c ------------------------------------------------------------------------------------------- */
+/* Whether the fact, which has a function, holds for the call. */
+TILE_RT_HIDDEN int tile_rt_choice_holds(struct tile_rt_call *call, unsigned fact);
 
 /* ---- tile_rt_overlap.c ------------------------------------------------------------------------------------------ */
 /* View in slots ({data, extents, strides}) of present, checked extents; false: the addresses overflow. */

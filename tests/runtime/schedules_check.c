@@ -66,6 +66,15 @@ static void by_shape(void)
     }
 }
 
+static void draw(uint64_t *random, int64_t extent[3])
+{
+    int d;
+    for (d = 0; d < 3; d++) {
+        *random = *random * 6364136223846793005u + 1442695040888963407u;
+        extent[d] = 1 + (int64_t)((*random >> 33) % (1u << (4 + (*random >> 60))));
+    }
+}
+
 static void by_functions_and_code(void)
 {
     uint64_t random = 1;
@@ -73,11 +82,8 @@ static void by_functions_and_code(void)
     fake_open();
     for (i = 0; i < 2000; i++) {
         int64_t extent[3];
-        int d, chosen;
-        for (d = 0; d < 3; d++) {
-            random = random * 6364136223846793005u + 1442695040888963407u;
-            extent[d] = 1 + (int64_t)((random >> 33) % (1u << (4 + (random >> 60))));
-        }
+        int chosen;
+        draw(&random, extent);
         by_code = 0;
         chosen = ask(extent[0], extent[1], extent[2], 1).variant;
         by_code = 1;
@@ -86,6 +92,33 @@ static void by_functions_and_code(void)
         seen |= 1 << chosen;
     }
     EXPECT((seen & (seen - 1)) != 0); /* more than one */
+}
+
+/* A thread remembers what functions have said of some calls: of these extents, these strides and this many
+ * multiprocessors, and a call that is another in one of them asks anew. */
+static void again(void)
+{
+    enum { CALLS = 60 };
+    uint64_t random = 7;
+    int64_t extent[CALLS][3];
+    int round, i, known[CALLS], differ = 0;
+    fake_open();
+    for (i = 0; i < CALLS; i++)
+        draw(&random, extent[i]);
+    for (round = 0; round < 8; round++)
+        for (i = 0; i < CALLS; i++) {
+            const int64_t *e = extent[(round * 5 + i * (round % 4 ? 1 : 7)) % CALLS];
+            int gap = (round + i) % 3, chosen = ask(e[0], e[1], e[2], gap).variant;
+            EXPECT(ask(e[0], e[1], e[2], gap).variant == chosen);
+            by_code = 1;
+            EXPECT(ask(e[0], e[1], e[2], gap).variant == chosen);
+            by_code = 0;
+        }
+    for (i = 0; i < CALLS; i++) { /* one extent is another */
+        known[i] = ask(64 << i % 8, 256, 16384, 1).variant;
+        differ += i > 0 && known[i] != known[i - 1];
+    }
+    EXPECT(differ > 0);
 }
 
 static void by_name(void)
@@ -105,6 +138,6 @@ static void by_name(void)
 
 int main(void)
 {
-    static const struct test_case cases[] = {CASE(by_shape), CASE(by_functions_and_code), CASE(by_name)};
-    return run_cases(cases, 3, NULL);
+    static const struct test_case cases[] = {CASE(by_shape), CASE(by_functions_and_code), CASE(again), CASE(by_name)};
+    return run_cases(cases, 4, NULL);
 }
