@@ -16,7 +16,8 @@
  *
  * Four ask L2 for less, and leave multiprocessors idle that are in no whole four.  On an H200, tiles of 128 x 256 of bf16:
  * 5000 x 5000 x 5000, whose rows begin in the middle of lines so that L2 is the limit, 369 us by fours and 419 by twos;
- * 4096 x 4096 x 4096 212 by fours and 179 by twos; 2026-11-27-h200-clusters.json. */
+ * 4096 x 4096 x 4096 212 by fours and 179 by twos; 2026-11-27-h200-clusters.json.  On an H100 378, 462;
+ * 211, 177; 2026-11-27-h100-clusters.json. */
 #include "base/plant.h"
 #include "ir/facts/alias.h"
 #include "ir/facts/shared_form.h"
