@@ -145,21 +145,30 @@ expression expression_make(struct arena *arena, enum kernel_host_op op, expressi
     return e;
 }
 
+int64_t expression_leaf_value(const struct expression_point *point, enum kernel_host_op op, int64_t number)
+{
+    switch (op) {
+    case KERNEL_HOST_CONSTANT: return number;
+    case KERNEL_HOST_NAME: return point->names[number];
+    case KERNEL_HOST_KEY: return point->keys[number];
+    case KERNEL_HOST_SCALAR: return point->scalars[number];
+    case KERNEL_HOST_SM_COUNT: return point->processors;
+    case KERNEL_HOST_STRIDE: return point->pitches[number];
+    default: return 0;
+    }
+}
+
+int64_t expression_apply(enum kernel_host_op op, const int64_t operand[3])
+{
+    return op == KERNEL_HOST_SELECT ? operand[operand[0] ? 1 : 2] : compute(op, operand[0], operand[1]);
+}
+
 int64_t expression_value(const struct expression_point *point, expression e)
 {
-    switch (e->op) {
-    case KERNEL_HOST_CONSTANT: return e->number;
-    case KERNEL_HOST_NAME: return point->names[e->number];
-    case KERNEL_HOST_KEY: return point->keys[e->number];
-    case KERNEL_HOST_SCALAR: return point->scalars[e->number];
-    case KERNEL_HOST_SM_COUNT: return point->processors;
-    case KERNEL_HOST_STRIDE: return point->pitches[e->number];
-    default: break;
-    }
     if (!e->operand[0] || !e->operand[1])
-        return 0;
-    int64_t a = expression_value(point, e->operand[0]);
-    if (e->op == KERNEL_HOST_SELECT)
-        return expression_value(point, e->operand[a ? 1 : 2]);
-    return compute(e->op, a, expression_value(point, e->operand[1]));
+        return expression_leaf_value(point, e->op, e->number);
+    int64_t operand[3] = {0};
+    for (int i = 0; i < 3 && e->operand[i]; i++)
+        operand[i] = expression_value(point, e->operand[i]);
+    return expression_apply(e->op, operand);
 }

@@ -15,4 +15,7 @@ struct expression_point {
 };
 /* i64 that does not overflow; of what a point does not say: 0. */
 int64_t expression_value(const struct expression_point *point, const struct kernel_expression *e);
+/* The two halves of that: of an expression without two operands, and of one from the values of its operands. */
+int64_t expression_leaf_value(const struct expression_point *point, enum kernel_host_op op, int64_t number);
+int64_t expression_apply(enum kernel_host_op op, const int64_t operand[3]);
 #endif

@@ -10,6 +10,8 @@
  * All of it is arithmetic on integers: what is chosen must not hang on the C library or the processor that compiles. */
 #include "passes/schedules/schedule_set.h"
 
+#include "passes/schedules/expression_list.h"
+
 #include <string.h>
 
 enum { POINTS = 512, POINTS_OF_ONE = 33, MULTIPLIER = 123, STRADDLING = 8, MOST_EXCHANGES = 4 };
@@ -122,15 +124,22 @@ static struct table make_table(struct arena *arena, const struct kernel_entry *e
     struct expression_point point = {names, variant->key_values, scalars, pitches, (int64_t)numbers->multiprocessors};
     table.points *= 2;
     table.time = ARENA_ARRAY(arena, int64_t, count *table.points);
+    struct expression_list list = expression_list_create(arena);
+    int *modelled = ARENA_ARRAY(arena, int, count), *memory = ARENA_ARRAY(arena, int, count);
+    for (int c = 0; c < count; c++) {
+        modelled[c] = expression_list_add(&list, costs[c].modelled);
+        memory[c] = expression_list_add(&list, costs[c].memory);
+    }
+    int64_t *values = ARENA_ARRAY(arena, int64_t, list.parts.count);
     for (int p = 0; p < table.points; p++) {
         for (int i = 0; i < entry->parameters.count; i++)
             pitches[i] = p % 2 ? STRADDLING : 0;
         for (int i = 0; i < axes.count; i++)
             (axes.data[i].op == KERNEL_HOST_NAME ? names : scalars)[axes.data[i].number] = value_at(
                 &axes.data[i], step_at(p / 2, i, steps), steps);
+        expression_list_compute(&list, &point, values);
         for (int c = 0; c < count; c++) {
-            int64_t time = expression_value(&point, costs[c].modelled), most = INT64_MAX / 2,
-                    floor = expression_value(&point, costs[c].memory);
+            int64_t time = values[modelled[c]], most = INT64_MAX / 2, floor = values[memory[c]];
             time = time < floor ? floor : time;
             time = time < 0 ? 0 : time < most ? time : most;
             table.time[c * table.points + p] = logarithm((int64_t)numbers->launch + time);
