@@ -232,7 +232,7 @@ remarked() {
 }
 
 @test "the same product in other words takes the same way" {
-    "$TILECC" -arch=sm_90a --emit=ptx "$rewritten"
+    "$TILECC" -arch=sm_90a --schedules=1 --emit=ptx "$rewritten"
     for kernel in reversed whiled two shared swapped turned flat branched sequence nested; do
         text=rewritten_$kernel.0.sm_90a.ptx
         grep -q 'wgmma\.mma_async' "$text" || { echo "$kernel: no wgmma"; return 1; }
@@ -244,7 +244,7 @@ remarked() {
 }
 
 @test "8-bit factors along k go by wgmma, with sums that leave the tensor core after so many products where they have to" {
-    "$TILECC" -arch=sm_90a --emit=ptx "$rewritten"
+    "$TILECC" -arch=sm_90a --schedules=1 --emit=ptx "$rewritten"
     for kernel in bytes eighths_f8e4m3 eighths_f8e5m2; do
         text=rewritten_$kernel.0.sm_90a.ptx
         grep -qE 'wgmma\.mma_async\.sync\.aligned\.m64n128k32\.(s32\.s8\.s8|f32\.e(4m3\.e4m3|5m2\.e5m2))' "$text"
@@ -290,7 +290,7 @@ TILE
 @test "every form compiles for every kind of target" {
     for arch in sm_75 sm_80 sm_90 sm_90a; do
         rm -f -- ./*.ptx
-        "$TILECC" -arch="$arch" --emit=ptx "$rewritten"
+        "$TILECC" -arch="$arch" --schedules=1 --emit=ptx "$rewritten"
         [ "$(find . -name "*.0.$arch.ptx" | wc -l)" -eq 21 ]
     done
     for shape in BM=64,BN=64,BK=64 BM=64,BN=160,BK=128 BM=192,BN=96,BK=64 BM=192,BN=160,BK=32 BM=256,BN=64,BK=128; do
