@@ -392,6 +392,21 @@ static void test_assumed_multiples(struct arena *arena)
     }
 }
 
+/* Numbers lead to no other question, so that a long chain of sums with them is asked to its end. */
+static void test_long_chain(struct arena *arena)
+{
+    struct buffer text = {0};
+    buffer_puts(&text, "kernel @k(%n: i64) grid(1) {\n    %c = constant value(8) : i64\n    %v0 = mul %n, %c : i64\n");
+    for (int i = 1; i <= 300; i++)
+        buffer_printf(&text, "    %%v%d = add %%v%d, %%c : i64\n", i, i - 1);
+    buffer_puts(&text, "    return\n}\n");
+    struct ir_module *module = parse(arena, text.data);
+    checks++;
+    if (divisibility_ask(find(module, "v300")).multiple[0] != 8)
+        wrong("the multiple when asked for", "v300");
+    buffer_free(&text);
+}
+
 /* What the condition ends the loop with is not there in the body; what it does not compare is. */
 static void test_turns(struct arena *arena)
 {
@@ -606,8 +621,9 @@ static void test_found(struct arena *arena)
 int main(void)
 {
     static void (*const tests[])(struct arena *) = {
-        test_ranges, test_ends,    test_assumptions, test_choices, test_divisibility, test_assumed_multiples,
-        test_turns,  test_machine, test_aliasing,    test_settled, test_arguments,    test_found,
+        test_ranges,     test_ends,    test_assumptions, test_choices, test_divisibility, test_assumed_multiples,
+        test_turns,      test_machine, test_aliasing,    test_settled, test_arguments,    test_found,
+        test_long_chain,
     };
     for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) {
         struct arena *arena = arena_create();

@@ -131,7 +131,9 @@ static struct divisibility ask(const struct asking *asking, const struct ir_valu
     for (const struct supposed *s = asking->supposed; s; s = s->outer)
         if (s->value == value)
             return s->known;
-    if (--*asking->left < 0)
+    bool is_number = value->definition &&
+                     value->definition->opcode == OP_CONSTANT; /* which leads to no other question */
+    if (!is_number && --*asking->left < 0)
         return known;
     known = value->definition ? ask_result(asking, value) : ask_argument(asking, value);
     if (value->type->rank == 0 && known.multiple[0] == 1 && ir_is_integer(value->type->element))
