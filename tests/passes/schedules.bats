@@ -68,7 +68,7 @@ E
 @test "what an object and the remark say" {
     "$TILECC" -arch=sm_90a --schedules=2 --spec "$only a.stride[1]=1 b.stride[1]=1 aligned" -S -o - "$matmul" >/dev/null
     sets --schedules=2 --spec "$only" "$matmul" >said
-    grep -E '2 of 128 candidates: the default \([0-9.]+ % lost alone\), BM=32,BN=64,BK=128,stages=8 \([0-9.]+ % lost with it\)' said
+    grep -E '2 of 144 candidates: the default \([0-9.]+ % lost alone\), BM=32,BN=64,BK=128,stages=8 \([0-9.]+ % lost with it\)' said
     grep -E 'all extents 512: [0-9.]+, [0-9.]+ us' said
     sets --schedules=4 "$SRCDIR/examples/attention.tile" >said
     grep -E 'of 9 candidates: the default \([0-9.]+ % lost alone\), BM=64' said
