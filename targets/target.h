@@ -128,7 +128,13 @@ struct cubin_kernel {
     const char *symbol;
     int registers, threads;
     int64_t shared_bytes, local_bytes;
+    struct cubin_part {
+        size_t offset, size;
+    } code, info, relocations[2]; /* its instructions, its own part of .nv.info, .rela.text and .rel.text; or size 0 */
 };
 bool cubin_read(struct arena *arena, const void *data, size_t size, int *architecture, int *kernel_count,
                 struct cubin_kernel **kernels, const char **problem);
+/* The machine code of a kernel of a cubin that was read (nvptx/native/native.h). */
+struct native_code *nvptx_decode(struct arena *arena, int architecture, const struct cubin_kernel *kernel,
+                                 const void *cubin);
 #endif

@@ -12,6 +12,8 @@
 
 #define JSON "--json"
 #define EXTRACT "--extract="
+#define DEPENDENCES "--dependences"
+#define ORDERS "--orders="
 #define SHARED_SECTION ".text.tile_shared."
 #define DESCRIPTOR_RELOCATIONS ".rela.data.rel.ro.tile."
 
@@ -194,7 +196,19 @@ static int extract_images(const struct object *object, const Elf64_Shdr *names, 
     return EXIT_FILE;
 }
 
-/* `option`: --json or --extract=; NULL: a text of all. */
+static int print_native(const struct object *object, const Elf64_Shdr *names, const char *path, const char *seed)
+{
+    if (seed && (!*seed || strlen(seed) > 18 || seed[strspn(seed, "0123456789")])) {
+        driver_error(NULL, "--orders takes a number, from which what is drawn at random begins, not '%s'", seed);
+        return EXIT_USAGE;
+    }
+    if (info_print_native(object, names, seed))
+        return EXIT_OK;
+    driver_error(NULL, "'%s' holds no machine code for GPUs", path);
+    return EXIT_FILE;
+}
+
+/* `option`: --json, --extract=, --dependences or --orders=; NULL: a text of all. */
 static int print_object(const char *path, const char *option, const char *bytes, size_t size, struct arena *arena)
 {
     struct object object = {.data = (const unsigned char *)bytes, .size = size, .arena = arena};
@@ -211,6 +225,8 @@ static int print_object(const char *path, const char *option, const char *bytes,
                      path);
         return EXIT_FILE;
     }
+    if (option && (strcmp(option, DEPENDENCES) == 0 || strncmp(option, ORDERS, strlen(ORDERS)) == 0))
+        return print_native(&object, &names, path, strcmp(option, DEPENDENCES) == 0 ? NULL : option + strlen(ORDERS));
     if (option && strcmp(option, JSON) != 0)
         return extract_images(&object, &names, path, option + strlen(EXTRACT));
     if (option) {
@@ -275,17 +291,24 @@ static int print_file(const char *path, const char *option, const struct buffer 
                : print_object(path, option, bytes->data, bytes->size, arena);
 }
 
+static bool is_option(const char *word)
+{
+    return strcmp(word, JSON) == 0 || strncmp(word, EXTRACT, strlen(EXTRACT)) == 0 || strcmp(word, DEPENDENCES) == 0 ||
+           strncmp(word, ORDERS, strlen(ORDERS)) == 0;
+}
+
 int info_main(int count, const char *const *arguments)
 {
     const char *option = NULL;
-    if (count > 0 && (strcmp(arguments[0], JSON) == 0 || strncmp(arguments[0], EXTRACT, strlen(EXTRACT)) == 0)) {
+    if (count > 0 && is_option(arguments[0])) {
         option = arguments[0];
         count--;
         arguments++;
     }
     if (count != 1) {
         driver_error(
-            NULL, "info takes one object file or archive, behind --json or --extract=TARGET[:KERNEL] if one is given");
+            NULL, "info takes one object file or archive, behind --json, --extract=TARGET[:KERNEL], --dependences or "
+                  "--orders=SEED if one is given");
         return EXIT_USAGE;
     }
     struct buffer bytes = {0};

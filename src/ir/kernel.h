@@ -348,11 +348,18 @@ struct kernel_image { /* one cubin */
     size_t packed_size;
     bool with_ptx, without_cubin; /* what an object holds of it: compute_XX was asked for, and sm_XX was not */
 };
+/* Another order of machine code, as a file of --tuning has it: for what has the digest. */
+struct kernel_order {
+    struct location at;
+    const char *target, *digest, *text;
+    bool taken;
+};
 struct kernel_module {
     const char *source_name, *stem; /* stem: file name without directory and .tile */
     VECTOR(struct kernel_entry) entries;
     VECTOR(struct kernel_enum) enums; /* every enum of the source that an entry uses */
     VECTOR(struct kernel_struct) structs;
     VECTOR(struct kernel_image) images;
+    VECTOR(struct kernel_order) orders;
 };
 #endif

@@ -402,3 +402,47 @@ END
     contains '3: f[B=8] cpu general: '
     contains '4 instances = '
 }
+
+@test "W1210: orders of machine code are proved, taken where their digest is found, and else left out" {
+    cat >o.tile <<'EOF'
+kernel f(x: inout f32[N]) grid(i: cdiv(N, 1024)) { x[i*1024 +: 1024] = exp(x[i*1024 +: 1024]) * 2.0 + 1.0; }
+EOF
+    order() { expect "$1" tilecc -arch=sm_80 --tuning="$2" -o other.o o.tile; }
+    tilecc -arch=sm_80 -o plain.o o.tile
+    expect 0 tilecc info --dependences plain.o
+    contains 'its order is right'
+    contains '    block at 0000'
+    code=$(sed -n 's/.*: native sm_80 \([0-9a-f]*\), .*/\1/p' <<<"$output" | head -1)
+    expect 0 tilecc info --orders=3 plain.o
+    printf '%s\n' "$output" >o.tuning
+    contains "native sm_80 $code # o_f__0.sm_80"
+    order 0 o.tuning
+    lacks 'left out'
+    mkdir plain other
+    (cd plain && "$TILECC" info --extract=sm_80 ../plain.o)
+    (cd other && "$TILECC" info --extract=sm_80 ../other.o)
+    ! cmp -s plain/o_f__0.sm_80.cubin other/o_f__0.sm_80.cubin
+    [ "$(stat -c %s plain/o_f__0.sm_80.cubin)" = "$(stat -c %s other/o_f__0.sm_80.cubin)" ]
+    expect 0 tilecc info --dependences other.o
+    contains 'its order is right'
+    cp other.o first.o
+    order 0 o.tuning
+    cmp first.o other.o
+    printf 'tuning 1\nnative sm_80 %032d\n    0: 0.0fe842\n' 7 >none.tuning
+    order 0 none.tuning
+    contains 'none.tuning:2:1: warning: this order of machine code is left out: no code compiled here has its digest [-Worder-left-out]'
+    cmp plain.o other.o
+    printf 'tuning 1\nnative sm_80 %s\n    0: 10.0fe842 10.0fe842\n' "$code" >twice.tuning
+    order 0 twice.tuning
+    contains 'is left out: an instruction '
+    cmp plain.o other.o
+    printf 'tuning 1\nnative sm_80 %s\n    0: 8.0\n' "$code" >odd.tuning
+    order 0 odd.tuning
+    contains 'a line is `PLACE: PLACE.BITS'
+    printf 'tuning 1\nnative sm_90a %032d\n' 7 >later.tuning
+    order 0 later.tuning
+    lacks 'left out'
+    printf 'tuning 1\nnative sm_80 12\n' >short.tuning
+    order 1 short.tuning
+    contains 'E0421'
+}

@@ -52,4 +52,7 @@ bool packed_is(const void *data, size_t size);
 const void *packed_open(struct arena *arena, const void *data, size_t size, size_t *unpacked_size);
 /* What takes the bytes of the object: a line for each kernel, each GPU, and the rest. */
 void info_print_sizes(const struct object *object, const Elf64_Shdr *names);
+/* The machine code of GPU images as its proofs see it; with a seed, as text, a file of --tuning with other orders of it.
+ * Gives the number of images. */
+int info_print_native(const struct object *object, const Elf64_Shdr *names, const char *seed);
 #endif

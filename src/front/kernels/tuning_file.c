@@ -4,11 +4,17 @@
  *     matmul<bf16, bf16>[] sm_90a aligned                        # a head: as in labels, without values of `tune`
  *         [BM=64, BN=64, split_k=4] when M <= 64 and K >= 8192   # a schedule, and where it is taken
  *
+ *     native sm_90a 0a1b2c3d…                                    # machine code, by its digest
+ *         1a0: 1b0.0fe842 1a0.0fc800                             # another order of it (targets/nvptx/native/text.c)
+ *
  * A head stands at the beginning of its line, the schedules under it do not.  This file reads them; what they mean for an
  * instance is found in schedules.c. */
 #include "front/kernels/kernel_plan.h"
 
 #include <string.h>
+
+#define ORDER "native "
+enum { ORDER_DIGITS = 32 };
 
 struct reading {
     struct front *front;
@@ -17,6 +23,7 @@ struct reading {
     int number;       /* of that line */
     bool has_version, good;
     struct tuned_kernel *kernel, **end; /* the last head, and where the next one goes */
+    struct kernel_order *order;         /* of the last head, where it is of machine code */
 };
 
 static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
@@ -62,13 +69,25 @@ static const char *split_facts(struct arena *arena, const char *text, const char
     return target;
 }
 
+static bool has_target(struct reading *r, const char *target, struct location at)
+{
+    bool (*is_target)(const char *) = r->front->options->is_target;
+    if (!is_target || is_target(target))
+        return true;
+    const char *near = r->front->options->nearest_target(target);
+    diag_report(r->front->diagnostics, DIAGNOSTIC_E0421, at,
+                "there is no architecture `%s`%s%s%s; `tilecc --print-targets` lists them", target,
+                near ? "; did you mean `" : "", near ? near : "", near ? "`?" : "");
+    return r->good = false;
+}
+
 static void read_head(struct reading *r, const char *to)
 {
     struct arena *arena = r->front->arena;
-    bool (*is_target)(const char *) = r->front->options->is_target;
     struct tuned_kernel *kernel = ARENA_NEW(arena, struct tuned_kernel);
     *kernel = (struct tuned_kernel){.at = place(r, r->line, to)};
     r->kernel = NULL;
+    r->order = NULL;
     if (!spec_read(r->front, arena_substring(arena, r->line, (size_t)(to - r->line)), &kernel->head) ||
         !kernel->head.facts[0]) {
         refuse(r, r->line, to,
@@ -76,14 +95,8 @@ static void read_head(struct reading *r, const char *to)
         return;
     }
     kernel->target = split_facts(arena, kernel->head.facts, &kernel->head.facts);
-    if (is_target && !is_target(kernel->target)) {
-        const char *near = r->front->options->nearest_target(kernel->target);
-        diag_report(r->front->diagnostics, DIAGNOSTIC_E0421, kernel->at,
-                    "there is no architecture `%s`%s%s%s; `tilecc --print-targets` lists them", kernel->target,
-                    near ? "; did you mean `" : "", near ? near : "", near ? "`?" : "");
-        r->good = false;
+    if (!has_target(r, kernel->target, kernel->at))
         return;
-    }
     r->kernel = *r->end = kernel;
     r->end = &kernel->next;
 }
@@ -118,6 +131,32 @@ static void read_schedule(struct reading *r, const char *from, const char *to)
     vector_push(r->front->arena, &r->kernel->lines, line);
 }
 
+static void read_order_head(struct reading *r, const char *to)
+{
+    struct arena *arena = r->front->arena;
+    const char *from = skip_blanks(r->line + strlen(ORDER), to), *end = from;
+    while (end < to && !is_blank(*end))
+        end++;
+    const char *digest = skip_blanks(end, to), *target = arena_substring(arena, from, (size_t)(end - from));
+    struct kernel_order order = {place(r, r->line, to), target, arena_substring(arena, digest, (size_t)(to - digest)),
+                                 "", false};
+    r->kernel = NULL;
+    r->order = NULL;
+    if (strspn(order.digest, "0123456789abcdef") != ORDER_DIGITS || strlen(order.digest) != ORDER_DIGITS)
+        refuse(r, r->line, to,
+               "the head of an order of machine code is `native`, an architecture and 32 hexadecimal "
+               "digits, which `tilecc info --dependences` shows");
+    else if (has_target(r, target, order.at)) {
+        vector_push(arena, &r->front->module->orders, order);
+        r->order = &r->front->module->orders.data[r->front->module->orders.count - 1];
+    }
+}
+
+static void read_order(struct reading *r, const char *from, const char *to)
+{
+    r->order->text = arena_printf(r->front->arena, "%s%.*s\n", r->order->text, (int)(to - from), from);
+}
+
 static void read_line(struct reading *r, const char *end)
 {
     const char *comment = memchr(r->line, '#', (size_t)(end - r->line)), *to = comment ? comment : end;
@@ -126,8 +165,12 @@ static void read_line(struct reading *r, const char *end)
         to--;
     if (from == to)
         return;
-    if (r->has_version && from == r->line)
+    if (r->has_version && from == r->line && to - from > (int)strlen(ORDER) && memcmp(from, ORDER, strlen(ORDER)) == 0)
+        read_order_head(r, to);
+    else if (r->has_version && from == r->line)
         read_head(r, to);
+    else if (r->has_version && r->order)
+        read_order(r, from, to);
     else if (r->has_version)
         read_schedule(r, from, to);
     else if (!is_text(from, to, "tuning 1") && to - from > 7 && memcmp(from, "tuning ", 7) == 0)

@@ -540,11 +540,9 @@ static bool take_reply(const struct target_options *options, struct kernel_modul
         good = false;
         problem = "the kernel is not in it";
     }
-    if (good) {
+    if (good)
         problem = find_excess(options, task, &kernels[0], shared_bytes);
-        good = problem == NULL;
-    }
-    if (!good) {
+    if (problem) {
         if (target_tool_failed(options, problem))
             diag_report(options->diagnostics, DIAGNOSTIC_E1204, variant->function->at,
                         "ptxas wrote no usable cubin for %s, %s: %s", variant->function->name, row->name, problem);
@@ -562,9 +560,11 @@ static bool take_reply(const struct target_options *options, struct kernel_modul
     struct tensor_map *maps = NULL;
     variant->gpu.map_count = tensor_map_collect(options->arena, variant->function, &maps);
     variant->gpu.maps = maps;
+    void *code = arena_copy(options->arena, cubin, (size_t)reply.cubin_size);
+    nvptx_take_orders(options, module, row, &kernels[0], code);
     struct kernel_image image = {.target = variant->target,
                                  .name = arena_printf(options->arena, "%s.%s", variant->function->name, row->name),
-                                 .data = arena_copy(options->arena, cubin, (size_t)reply.cubin_size),
+                                 .data = code,
                                  .size = (size_t)reply.cubin_size};
     size_t rest = result->output.size - (size_t)(notes - result->output.data);
     relay_warnings(options, task, notes, rest);
@@ -781,6 +781,8 @@ bool nvptx_compile(const struct target_options *given, struct kernel_module *mod
     if (!make_cubins(&job, done))
         return false;
     bool good = take_replies(&job, module, done);
+    if (good && !options->without_ptxas)
+        nvptx_report_orders(options, module, &target_rows[tasks[0].variant->target]);
     for (int i = 0; i < count; i++) {
         buffer_free(&done[i].output);
         buffer_free(&done[i].errors);

@@ -21,4 +21,10 @@ int nvptx_least_registers(struct arena *arena, const struct ir_function *functio
  * what would take fewer. */
 void nvptx_explain_registers(const struct target_options *options, struct diagnostic *diagnostic,
                              const struct kernel_variant *variant);
+/* Changes the code of a cubin to the order of a file of --tuning that has its digest. */
+void nvptx_take_orders(const struct target_options *options, struct kernel_module *module, const struct target_row *row,
+                       const struct cubin_kernel *kernel, void *cubin);
+/* W1210 of those for this architecture that no code had the digest of. */
+void nvptx_report_orders(const struct target_options *options, const struct kernel_module *module,
+                         const struct target_row *row);
 #endif

@@ -132,6 +132,15 @@ static unsigned find_section(const struct reader *r, const char *prefix, const c
     return 0;
 }
 
+static struct cubin_part find_part(const struct reader *r, const char *prefix, const char *name)
+{
+    unsigned index = find_section(r, prefix, name);
+    if (!index)
+        return (struct cubin_part){0};
+    Elf64_Shdr s = section_at(r, index);
+    return has_bytes(&s) ? (struct cubin_part){s.sh_offset, s.sh_size} : (struct cubin_part){0};
+}
+
 static uint32_t word_at(const unsigned char *data)
 {
     uint32_t word;
@@ -190,6 +199,10 @@ static bool read_kernel(struct reader *r, uint32_t symbol, const char *name, str
     *kernel = (struct cubin_kernel){.symbol = name, .registers = (int)(word_at(registers + 4) & 0xffff)};
     if (kernel->registers < 1 || kernel->registers > TARGET_THREAD_REGISTERS)
         return fail(r, "a kernel's registers are out of range");
+    kernel->code = (struct cubin_part){text.sh_offset, text.sh_size};
+    kernel->info = (struct cubin_part){more.sh_offset, more.sh_size};
+    kernel->relocations[0] = find_part(r, ".rela.text.", name);
+    kernel->relocations[1] = find_part(r, ".rel.text.", name);
     if (frame)
         kernel->local_bytes = word_at(frame + 4);
     const unsigned char *threads = find_info(r, &more, INFO_REQUIRED_THREADS, 0, 12);

@@ -1,0 +1,175 @@
+/* Random moves of a kernel's instructions: two neighbours change places, a stall count or a yield bit changes.  A move is
+ * kept only if the proofs of order.c and check.c hold for what came about; so a walk goes through right orders alone. */
+#include "targets/nvptx/native/private.h"
+
+enum { MOST_SLIDE = 12, MOST_REPAIRS = 6 };
+
+/* A step of splitmix64: the same numbers from the same seed everywhere. */
+static uint64_t draw(struct native_walk *walk, uint64_t below)
+{
+    uint64_t z = walk->seed += 0x9e3779b97f4a7c15u;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    return (z ^ z >> 31) % below;
+}
+
+/* What was kept for reuse is kept only where the next instruction reads it in the same slot. */
+static void drop_reuse(struct native_code *code, int at, int end)
+{
+    struct native_instruction *in = &code->instructions[at];
+    if (native_is_wall(in))
+        return;
+    const struct native_instruction *next = at + 1 < end ? &code->instructions[at + 1] : NULL;
+    for (int slot = 0; slot < 3; slot++)
+        if (in->control.reuse >> slot & 1 && (!next || next->slots[slot] != in->slots[slot] || in->slots[slot] < 0 ||
+                                              native_has(&in->writes, in->slots[slot])))
+            in->control.reuse &= (unsigned char)~(1u << slot);
+}
+
+static void set_stall(struct native_instruction *in, int stall)
+{
+    in->control.stall = (unsigned char)stall;
+    if (stall > NATIVE_YIELD_STALL)
+        in->control.yield = 0;
+    if (stall == 1)
+        in->control.yield = 1;
+}
+
+/* Two neighbours change places; stall counts stay where they are, and the one that comes first also waits for what the
+ * other waited for. */
+static bool swap(struct native_code *code, int at, const struct native_block *block)
+{
+    struct native_instruction *first = &code->instructions[at], *second = first + 1, moved;
+    int place;
+    if (at < block->first || at + 1 >= block->end || native_depends(first, second, &place) != EDGE_NONE)
+        return false;
+    struct native_control a = first->control, b = second->control;
+    moved = *first;
+    *first = *second;
+    *second = moved;
+    first->control.waits |= a.waits;
+    set_stall(first, a.stall);
+    set_stall(second, b.stall);
+    drop_reuse(code, at + 1, block->end);
+    drop_reuse(code, at, block->end);
+    if (at > block->first)
+        drop_reuse(code, at - 1, block->end);
+    return true;
+}
+
+/* One instruction passes several, up or down. */
+static bool slide(struct native_walk *walk, int at, const struct native_block *block)
+{
+    int steps = 1 + (int)draw(walk, MOST_SLIDE), direction = draw(walk, 2) ? 1 : -1, done = 0;
+    for (; done < steps && swap(walk->code, direction > 0 ? at : at - 1, block); done++)
+        at += direction;
+    return done > 0;
+}
+
+static bool change_stall(struct native_walk *walk, int at)
+{
+    struct native_instruction *in = &walk->code->instructions[at];
+    int stall = in->control.stall + (draw(walk, 3) ? -1 : 1);
+    if (native_is_wall(in) || stall < 1 || stall > NATIVE_MOST_STALL || in->control.stall == 0)
+        return false;
+    set_stall(in, stall);
+    return true;
+}
+
+static bool change_yield(struct native_walk *walk, int at)
+{
+    struct native_instruction *in = &walk->code->instructions[at];
+    if (native_is_wall(in) || in->control.stall > NATIVE_YIELD_STALL || in->control.stall < 2)
+        return false;
+    in->control.yield ^= 1;
+    return true;
+}
+
+static bool change(struct native_walk *walk, int at, const struct native_block *block)
+{
+    enum native_move move = (enum native_move)draw(walk, NATIVE_MOVES);
+    if (walk->moves && !(walk->moves >> move & 1))
+        return false;
+    switch (move) {
+    case MOVE_SWAP: return swap(walk->code, at, block);
+    case MOVE_SLIDE: return slide(walk, at, block);
+    case MOVE_STALL: return change_stall(walk, at);
+    default: return change_yield(walk, at);
+    }
+}
+
+/* The cycles that a fault asks for are added in front of where it is. */
+static bool repair(struct native_code *code, const struct native_faults *faults)
+{
+    bool repaired = false;
+    for (int i = 0; i < faults->list.count; i++) {
+        const struct native_fault *fault = &faults->list.data[i];
+        const struct native_block *block = &code->blocks[code->block_of[fault->at]];
+        int missing = fault->missing;
+        for (int at = fault->at - 1; missing > 0 && at >= block->first && at >= fault->at - MOST_REPAIRS; at--) {
+            struct native_instruction *in = &code->instructions[at];
+            int more = NATIVE_YIELD_STALL - in->control.stall;
+            more = native_is_wall(in) || more < 0 ? 0 : more < missing ? more : missing;
+            set_stall(in, in->control.stall + more);
+            missing -= more;
+            repaired |= more > 0;
+        }
+        if (fault->missing <= 0 || missing > 0)
+            return false;
+    }
+    return repaired;
+}
+
+/* Of the whole, where one block is not enough. */
+static bool prove_all(struct native_walk *walk)
+{
+    struct native_proof *proof = native_proof_create(walk->code);
+    if (!proof)
+        return false;
+    native_proof_destroy(walk->proof);
+    walk->proof = proof;
+    return true;
+}
+
+static bool prove(struct native_walk *walk, int block)
+{
+    for (int round = 0; round < MOST_REPAIRS; round++) {
+        struct arena *arena = arena_create();
+        struct native_faults faults = {.arena = arena, .limit = 8};
+        enum native_verdict verdict = native_proof_block(walk->proof, walk->code, block, &faults);
+        bool repaired = verdict == VERDICT_WRONG && repair(walk->code, &faults);
+        arena_destroy(arena);
+        if (verdict == VERDICT_RIGHT)
+            return true;
+        if (verdict == VERDICT_ELSEWHERE)
+            return prove_all(walk);
+        if (!repaired)
+            return false;
+    }
+    return false;
+}
+
+void native_walk_end(struct native_walk *walk)
+{
+    native_proof_destroy(walk->proof);
+    walk->proof = NULL;
+}
+
+bool native_walk_step(struct native_walk *walk)
+{
+    struct native_code *code = walk->code;
+    int at = (int)draw(walk, (uint64_t)code->count);
+    const struct native_block *block = &code->blocks[code->block_of[at]];
+    size_t size = sizeof *code->instructions * (size_t)(block->end - block->first);
+    struct arena *arena = arena_create();
+    struct native_instruction *before = arena_copy(arena, code->instructions + block->first, size);
+    walk->tried++;
+    bool good = (walk->proof || prove_all(walk)) && change(walk, at, block) && prove(walk, code->block_of[at]);
+    if (good)
+        walk->taken++;
+    else
+        for (int i = block->first; i < block->end; i++)
+            code->instructions[i] = before[i - block->first];
+    arena_destroy(arena);
+    return good;
+}
