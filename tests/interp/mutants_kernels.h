@@ -14,12 +14,12 @@
 #define HEADS "1x2x136x128 1x1x656x128 1x1x656x128 1x2x136x128 1x2x136 =0.125"
 #define TWO_FACTORS "200x200 200x264 200x264"
 static const struct kernel kernels[] = {
-    {"matmul-90-small", MATMUL, "sm_90a", "matmul<bf16,bf16>[BM=64,BN=64,BK=32]", TALL_PRODUCT, {6, 1}, true},
+    {"matmul-90-small", MATMUL, "sm_90a", "matmul<bf16,bf16>[BM=64,BN=64,BK=32,stages=7]", TALL_PRODUCT, {6, 1}, true},
     {"matmul-80-small", MATMUL, "sm_80", "matmul<bf16,bf16>[BM=64,BN=64,BK=32]", SMALL_PRODUCT, {2, 1}, true},
     {"matmul-90-two-small",
      MATMUL,
      "sm_90a",
-     "matmul<bf16,bf16>[BM=64,BN=64,BK=32,cluster=2]",
+     "matmul<bf16,bf16>[BM=64,BN=64,BK=32,stages=7,cluster=2]",
      TALLER_PRODUCT,
      {11, 1},
      true},
