@@ -180,16 +180,29 @@ static bool is_carried(const struct ir_operation *loop, const struct ir_type *ty
     return false;
 }
 
+/* Of a product by three of tf32: both parts of its first factor, and a sum of its own. */
+static double parts_bytes(const struct walk *walk, const struct ir_operation *dot)
+{
+    struct product product = product_of(dot);
+    product = product_as_computed(walk->row, &product);
+    if (product.a != IR_F32 || product.precision != IR_PRECISION_TF32X3)
+        return 0;
+    return 4 * (double)product.m * (2 * (double)product.k + (double)product.n);
+}
+
 /* Of what a turn computes beside the loop's own variables, the widest tile, and half as much for what is made of it. */
-static double computed_bytes(const struct ir_operation *loop, const struct ir_block *turn)
+static double computed_bytes(const struct walk *walk, const struct ir_operation *loop, const struct ir_block *turn)
 {
     double most = 0;
-    for (const struct ir_operation *op = turn->first; op; op = op->next)
+    for (const struct ir_operation *op = turn->first; op; op = op->next) {
+        if (op->opcode == OP_DOT)
+            most = greater(most, parts_bytes(walk, op));
         for (int i = 0; i < op->result_count && op->opcode != OP_LOAD; i++) {
             const struct ir_type *type = op->results[i]->type;
             if (type->kind == IR_TILE && type->rank > 1 && !is_carried(loop, type))
                 most = greater(most, 1.5 * (double)ir_type_bytes(type));
         }
+    }
     return most;
 }
 
@@ -217,7 +230,7 @@ static void add_loop(struct walk *walk, struct account *sum, const struct ir_ope
             busy *= blocks > 2 ? walk->costs->cluster_four : 1;
         }
         busy += bytes > 0 ? issue : 0;
-        if (spills(walk, carried + computed_bytes(op, op->regions[r])))
+        if (spills(walk, carried + computed_bytes(walk, op, op->regions[r])))
             busy *= walk->costs->piece_spills;
         if (walk->uneven && turn.effort.tensor > 0)
             busy *= walk->costs->uneven_tiles;
