@@ -174,10 +174,12 @@ static void choose_again(struct arena *arena, const struct selection *selection,
             variants[i].when = set.data[next++].when;
 }
 
-/* Takes those out that are left out.  The last schedule of each facts then stands without a condition. */
+/* Takes those out that are left out.  The last schedule of each facts then stands without a condition, and the first is the
+ * default: what fails of it from now on is an error, so that no facts lose all their schedules by warnings. */
 static void remove_left_out(struct arena *arena, const struct selection *selection)
 {
     struct kernel_entry *entry = selection->entry;
+    bool lacks_default = false;
     int kept = 0;
     for (int i = 0; i < entry->variants.count; i++)
         if (!entry->variants.data[i].schedule)
@@ -185,9 +187,15 @@ static void remove_left_out(struct arena *arena, const struct selection *selecti
     for (int i = 0; i < entry->variants.count; i++)
         if (!selection->left_out[i] && is_last_of_facts(selection, i))
             entry->variants.data[i].when = NULL;
-    for (int i = 0; i < entry->variants.count; i++)
-        if (!selection->left_out[i])
-            entry->variants.data[kept++] = entry->variants.data[i];
+    for (int i = 0; i < entry->variants.count; i++) {
+        struct kernel_variant *variant = &entry->variants.data[i];
+        lacks_default |= !variant->schedule;
+        if (selection->left_out[i])
+            continue;
+        variant->schedule = lacks_default ? 0 : variant->schedule;
+        lacks_default = false;
+        entry->variants.data[kept++] = *variant;
+    }
     entry->variants.count = kept;
 }
 

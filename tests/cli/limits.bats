@@ -99,3 +99,19 @@ END
     expect 1 tilecc -arch=sm_90a --tuning=k.tuning k.tile
     contains "[E1207]"
 }
+
+@test "where the default does not fit, what is next is the default, without which nothing takes its calls" {
+    needs_ptxas
+    cat >turn.tile <<'END'
+kernel turn(x: in f64[M, N], y: out f64[N, M]) grid(n: cdiv(N, B), m: cdiv(M, B)) tune(B: {64, 512} = 512) {
+    var v = trans(x[m*B +: B, n*B +: B]);
+    if (B == 64) v = asm("frobnicate.f64 $0, $1;", v, type = f64, else = v);
+    y[n*B +: B, m*B +: B] = v;
+}
+END
+    expect 1 tilecc -arch=sm_90a turn.tile
+    contains "turn[B=64] sm_90a general takes its calls"
+    contains "'frobnicate' [E1207]"
+    lacks "chosen-schedule"
+    [ ! -e turn.o ]
+}

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 static const char source[] = "kernel product(a: in f16[M, K], b: in f16[K, N], c: out f16[M, N])\n"
-                             "    grid(m: cdiv(M, BM), n: cdiv(N, 128)) tune(BM: {64, 128} = 128) {\n"
+                             "    grid(m: cdiv(M, BM), n: cdiv(N, 128)) tune(BM: {64, 256} = 256) {\n"
                              "    var s = f32[BM, 128](0.0);\n"
                              "    for k in 0..K step 64 { s += a[m*BM +: BM, k +: 64] @ b[k +: 64, n*128 +: 128]; }\n"
                              "    c[m*BM +: BM, n*128 +: 128] = f16(s);\n"
