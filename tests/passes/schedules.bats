@@ -163,7 +163,7 @@ E
 }
 
 @test "many keys have fewer schedules each, as a wrapper knows so many conditions" {
-    for most in 24 25 48 49; do
+    for most in 13 24 25 48 49; do
         keys=$(seq -s ', ' "$most")
         cat >k.tile <<E
 kernel k<D: {$keys}>(x: in f32[M, N], g: in f32[D], y: out f32[M]) grid(i: cdiv(M, BM)) tune(BM: {1, 8, 64} = 64, BN: {16, 64} = 16)
@@ -176,7 +176,8 @@ kernel k<D: {$keys}>(x: in f32[M, N], g: in f32[D], y: out f32[M]) grid(i: cdiv(
 E
         echo "$most $(count sm_90a -w --schedules=4 k.tile)"
     done >counts
-    printf '%s\n' '24 96' '25 100' '48 96' '49 98' | diff - counts
+    # 48 beside the defaults at most: of 13 keys two where views are aligned and one else, of 25 one and none
+    printf '%s\n' '13 65' '24 96' '25 75' '48 96' '49 98' | diff - counts
 }
 
 @test "loops of as many turns are counted once in the condition of a schedule" {

@@ -118,7 +118,7 @@ static void choose_tiles(const struct variant_plan *plan, struct schedules *all)
 }
 
 /* How many an instance may have: the wrapper knows 64 conditions, facts among them, and those of other keys and targets
- * are others.  Where views lie anywhere there are three quarters as many. */
+ * are others.  Where views lie anywhere there are three quarters as many, or what the aligned ones leave. */
 static int find_most(const struct variant_plan *plan)
 {
     const struct kernel_plan *kernel = plan->entry->kernel;
@@ -130,7 +130,10 @@ static int find_most(const struct variant_plan *plan)
         choices *= plan->entry->key_of_row[i] < 0 ? 1 : kernel->rows.data[i].domain.count;
     int share = choices ? 1 + 4 * MOST_CONDITIONS / (7 * choices) : 1;
     most = most < share ? most : share;
-    return plan->facts.aligned ? most : (3 * most + 3) / 4;
+    if (plan->facts.aligned)
+        return most;
+    int others = (3 * most + 3) / 4, left = choices ? 1 + MOST_CONDITIONS / choices - (most - 1) : 1;
+    return others < left ? others : left;
 }
 
 static void choose(const struct variant_plan *plan, const struct schedule *standard, struct schedules *chosen)
