@@ -537,7 +537,7 @@ static void count_clusters(const struct tile_rt_call *call, struct record *recor
         return;
     configure(variant, (unsigned)variant->cluster, &config, attributes);
     if (cuda.cuOccupancyMaxActiveClusters(&clusters, function, &config) == CUDA_SUCCESS && clusters <= UINT16_MAX)
-        record->clusters[call->device] = (uint16_t)clusters;
+        __atomic_store_n(&record->clusters[call->device], (uint16_t)clusters, __ATOMIC_RELAXED);
 }
 
 /* The step and its error; CUDA_SUCCESS when record->kernel is ready on the device. */
@@ -829,9 +829,11 @@ static int64_t count_persistent(const struct tile_rt_call *call, int64_t cluster
 {
     const struct tile_rt_variant *variant = call->variant;
     const struct record *record = __atomic_load_n(&variant->state->record, __ATOMIC_ACQUIRE);
-    int64_t most = (int64_t)variant->persistent * call->sm_count / cluster;
-    if (cluster > 1 && record->clusters[call->device] > 0 && record->clusters[call->device] < most)
-        most = record->clusters[call->device];
+    int64_t most = (int64_t)variant->persistent * call->sm_count / cluster, there;
+    /* another thread may load the same code for another context of the device */
+    there = __atomic_load_n(&record->clusters[call->device], __ATOMIC_RELAXED);
+    if (cluster > 1 && there > 0 && there < most)
+        most = there;
     return most < 1 ? cluster : most * cluster;
 }
 
