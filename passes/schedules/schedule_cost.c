@@ -14,7 +14,7 @@
  * Where whole warpgroups multiply, all that they read goes through shared memory, which is as busy as tensor cores, and copies
  * are bound by L2, which all multiprocessors share.  A row whose pitch is no multiple of 128 bytes begins in the middle of a
  * line, so that each piece of 128 bytes takes two, and one that is no multiple of 32 takes a sector more; strides tell that in
- * each call.  Two blocks of a cluster ask once for what both read.
+ * each call.  The blocks of a cluster ask once for what all read.
  *
  * Where no tensor map can be made of what is multiplied, threads copy it, and wait for it in each turn, while other programs
  * of the multiprocessor work.
@@ -436,7 +436,7 @@ static void find_saving(struct ir_operation *op, void *context)
         saving->bytes += (double)ir_type_bytes(op->results[0]->type);
 }
 
-/* The dimension along which two blocks save most, as passes/loops/specialise_cluster.c chooses it. */
+/* The dimension along which the blocks save most, as passes/loops/specialise_cluster.c chooses it. */
 static void find_cluster(struct walk *walk)
 {
     const struct ir_function *function = walk->variant->function;
@@ -542,7 +542,7 @@ static void add_once(const struct walk *walk, const struct account *account, str
     cost->waits = sum_of(walk, account, true, once.answers + split);
 }
 
-/* Two blocks are there where one has nothing to do, too. */
+/* All blocks of a cluster are there, those that have nothing to do, too. */
 static expression count_programs(const struct walk *walk)
 {
     const struct kernel_variant *variant = walk->variant;

@@ -94,7 +94,7 @@ static double line_share(const struct ir_operation *op)
     return 1;
 }
 
-/* Beside whole warpgroups; both blocks of a cluster read what is the same along its dimension. */
+/* Beside whole warpgroups; all blocks of a cluster read what is the same along its dimension. */
 static void add_lines(struct walk *walk, const struct ir_operation *op, double bytes, struct effort *effort)
 {
     bool together = walk->cluster > 1 && !walk_reads_own(walk, op, walk->cluster_dimension);
