@@ -6,6 +6,7 @@
 #include "driver/info/extract.c"
 #include "driver/info/json.c"
 #include "driver/info/instances.c"
+#include "driver/info/native.c"
 #include "driver/info/object.c"
 #include "driver/info/packed.c"
 #include "driver/info/sizes.c"
@@ -29,9 +30,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct arena *arena = arena_create();
     struct buffer exact = {.data = malloc(size ? size : 1), .size = size}; /* no byte behind the end */
     memcpy(exact.data, data, size);
-    for (int json = 0; json < 2; json++) {
+    static const char *const options[] = {NULL, JSON, DEPENDENCES, ORDERS "1"};
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
         complained = false;
-        int code = print_file("fuzz.o", json ? JSON : NULL, &exact, arena);
+        int code = print_file("fuzz.o", options[i], &exact, arena);
         if (complained != (code != EXIT_OK))
             abort();
     }

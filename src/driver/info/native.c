@@ -4,7 +4,6 @@
  * tilecc info --orders=SEED: a file of --tuning with an order of each code drawn at random, all of them right. */
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "driver/info/info.h"
 #include "targets/nvptx/native/native.h"
@@ -74,7 +73,7 @@ static void print_dependences(const struct shown *s)
 static void print_order(const struct shown *s, uint64_t seed)
 {
     struct buffer text = {0};
-    struct native_walk walk = {.code = native_copy(s->code), .original = s->code, .seed = seed};
+    struct native_walk walk = {.code = native_copy(s->code), .seed = seed};
     int steps = STEPS_OF_INSTRUCTION * s->code->count;
     for (int i = 0; i < steps && i < MOST_STEPS; i++)
         native_walk_step(&walk);

@@ -23,7 +23,8 @@ struct reading {
     int number;       /* of that line */
     bool has_version, good;
     struct tuned_kernel *kernel, **end; /* the last head, and where the next one goes */
-    struct kernel_order *order;         /* of the last head, where it is of machine code */
+    struct kernel_order *order;         /* of the last head, where it is of machine code; */
+    struct buffer order_text;           /* and its lines so far */
 };
 
 static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
@@ -81,13 +82,21 @@ static bool has_target(struct reading *r, const char *target, struct location at
     return r->good = false;
 }
 
+static void end_order(struct reading *r)
+{
+    if (r->order && r->order_text.size)
+        r->order->text = arena_substring(r->front->arena, r->order_text.data, r->order_text.size);
+    r->order_text.size = 0;
+    r->order = NULL;
+}
+
 static void read_head(struct reading *r, const char *to)
 {
     struct arena *arena = r->front->arena;
     struct tuned_kernel *kernel = ARENA_NEW(arena, struct tuned_kernel);
     *kernel = (struct tuned_kernel){.at = place(r, r->line, to)};
     r->kernel = NULL;
-    r->order = NULL;
+    end_order(r);
     if (!spec_read(r->front, arena_substring(arena, r->line, (size_t)(to - r->line)), &kernel->head) ||
         !kernel->head.facts[0]) {
         refuse(r, r->line, to,
@@ -141,7 +150,7 @@ static void read_order_head(struct reading *r, const char *to)
     struct kernel_order order = {place(r, r->line, to), target, arena_substring(arena, digest, (size_t)(to - digest)),
                                  "", false};
     r->kernel = NULL;
-    r->order = NULL;
+    end_order(r);
     if (strspn(order.digest, "0123456789abcdef") != ORDER_DIGITS || strlen(order.digest) != ORDER_DIGITS)
         refuse(r, r->line, to,
                "the head of an order of machine code is `native`, an architecture and 32 hexadecimal "
@@ -154,7 +163,7 @@ static void read_order_head(struct reading *r, const char *to)
 
 static void read_order(struct reading *r, const char *from, const char *to)
 {
-    r->order->text = arena_printf(r->front->arena, "%s%.*s\n", r->order->text, (int)(to - from), from);
+    buffer_printf(&r->order_text, "%.*s\n", (int)(to - from), from);
 }
 
 static void read_line(struct reading *r, const char *end)
@@ -196,6 +205,8 @@ static bool read_file(struct front *front, const char *path, struct tuned_kernel
         next = line_end ? line_end + 1 : last;
         read_line(&r, line_end ? line_end : last);
     }
+    end_order(&r);
+    buffer_free(&r.order_text);
     if (!r.has_version) {
         r.number = 1;
         r.line = r.source->text;

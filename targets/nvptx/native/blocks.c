@@ -96,32 +96,40 @@ static void add_next(struct native_code *code, struct native_block *block, int i
     block->next[block->next_count++] = to;
 }
 
-/* Whether from a block on, calls left out, something returns. */
-static bool reaches_return(const struct native_code *code, int block, bool *seen)
+static const struct native_instruction *last_of(const struct native_code *code, int block)
+{
+    return &code->instructions[code->blocks[block].end - 1];
+}
+
+/* Whether a block, or one that comes right behind it, returns; of what a call leads to only the place behind it counts. */
+static bool leads_to_return(const struct native_code *code, int block, const bool *returns)
 {
     const struct native_block *b = &code->blocks[block];
-    const struct native_instruction *last = &code->instructions[b->end - 1];
-    if (seen[block])
-        return false;
-    seen[block] = true;
-    bool found = last->form->code == CODE_RET;
+    const struct native_instruction *last = last_of(code, block);
     if (last->form->code == CODE_CALL)
-        return b->end < code->count && reaches_return(code, code->block_of[b->end], seen);
-    for (int i = 0; i < b->next_count && !found; i++)
-        found = reaches_return(code, b->next[i], seen);
+        return b->end < code->count && returns[code->block_of[b->end]];
+    bool found = last->form->code == CODE_RET;
+    for (int i = 0; i < b->next_count; i++)
+        found |= returns[b->next[i]];
     return found;
 }
 
 /* A call of what never returns is a jump. */
 static void find_calls(struct native_code *code)
 {
+    bool *returns = ARENA_ARRAY(code->arena, bool, code->block_count);
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (int b = code->block_count - 1; b >= 0; b--)
+            if (!returns[b] && leads_to_return(code, b, returns))
+                returns[b] = changed = true;
+    }
     for (int b = 0; b < code->block_count; b++) {
         struct native_block *block = &code->blocks[b];
-        const struct native_instruction *last = &code->instructions[block->end - 1];
-        bool *seen = ARENA_ARRAY(code->arena, bool, code->block_count);
+        const struct native_instruction *last = last_of(code, b);
         block->returns = last->form->code == CODE_RET;
         block->call = last->form->code == CODE_CALL && block->end < code->count &&
-                      reaches_return(code, code->block_of[last->target], seen);
+                      returns[code->block_of[last->target]];
     }
 }
 

@@ -12,15 +12,16 @@
  * both.  The end of a block is thus no special case: what is not ready there is carried into each block that may follow. */
 #include "targets/nvptx/native/private.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum {
     BOARD_DELAY = 2,     /* cycles until a wait sees that a scoreboard is busy */
     LEAST_VARIABLE = 10, /* cycles that no operation of variable time is faster than */
     MOST_CHAINS = 256,
-    MOST_SPACE = 16, /* above all rows of SPACE */
-    PENDING = 0x80   /* beside the scoreboards of a flight */
+    MOST_STATES = 1 << 29, /* bytes of all states */
+    MOST_CLOCK = 1 << 14,  /* where cycles are counted anew, so that they fit into a short */
+    MOST_SPACE = 16,       /* above all rows of SPACE */
+    PENDING = 0x80         /* beside the scoreboards of a flight */
 };
 
 struct flight {
@@ -52,12 +53,15 @@ struct checking {
     struct native_set pending_writes, pending_reads; /* of all flights of the state that is followed */
 };
 
+/* Whether a fault is not only counted. */
+static bool is_told(const struct checking *c) { return c->faults && c->faults->list.count < c->faults->limit; }
+
 static void report(struct checking *c, int at, int other, int missing, const char *text)
 {
     if (!c->reports)
         return;
     c->count++;
-    if (c->faults && c->faults->list.count < c->faults->limit)
+    if (is_told(c))
         vector_push(c->faults->arena, &c->faults->list, ((struct native_fault){at, other, missing, text}));
 }
 
@@ -66,10 +70,10 @@ static const char *name_of(const struct checking *c, int origin)
     return arena_printf(c->faults->arena, "%s at %x", c->known[origin].form->name, (unsigned)origin * NATIVE_BYTES);
 }
 
-#define REPORT_MISSING(c, at, other, missing_cycles, ...)                                                           \
-    do {                                                                                                            \
-        if ((c)->reports)                                                                                           \
-            report(c, at, other, missing_cycles, (c)->faults ? arena_printf((c)->faults->arena, __VA_ARGS__) : ""); \
+#define REPORT_MISSING(c, at, other, missing_cycles, ...)                                                          \
+    do {                                                                                                           \
+        if ((c)->reports)                                                                                          \
+            report(c, at, other, missing_cycles, is_told(c) ? arena_printf((c)->faults->arena, __VA_ARGS__) : ""); \
     } while (0)
 
 #define REPORT(c, at, other, ...) REPORT_MISSING(c, at, other, 0, __VA_ARGS__)
@@ -313,9 +317,12 @@ static void take_writes(struct checking *c, struct state *s, int at, int clock)
     }
     struct native_set late = in->variable ? late_reads(in) : in->reads;
     for (int row = 0; row < NATIVE_LATE_ROWS; row++)
-        if (native_late[row].reader == (int)in->form->pipe)
+        if (native_late[row].reader == (int)in->form->pipe) {
             FOR_PLACES(&late, place)
-    s->read[row][place] = (short)(clock + native_late[row].cycles[c->code->architecture >= 90]);
+            {
+                s->read[row][place] = (short)(clock + native_late[row].cycles[c->code->architecture >= 90]);
+            }
+        }
 }
 
 /* ---- what the bits themselves must keep ---- */
@@ -372,6 +379,22 @@ static void check_bits(struct checking *c, const struct native_block *block, int
 
 /* ---- a block, and where ways meet ---- */
 
+/* The state as it is seen so many cycles later. */
+static void pass_cycles(struct state *s, int clock)
+{
+    for (int place = 0; place < NATIVE_REGISTERS_END; place++) {
+        for (int port = 0; port < NATIVE_PORTS; port++)
+            s->ready[place][port] = (short)int64_max(0, s->ready[place][port] - clock);
+        s->written[place] = (short)int64_max(0, s->written[place] - clock);
+        for (int row = 0; row < NATIVE_LATE_ROWS; row++)
+            s->read[row][place] = (short)int64_max(0, s->read[row][place] - clock);
+    }
+    for (int k = 0; k < NATIVE_BOARDS; k++)
+        s->board[k] = (short)int64_max(-BOARD_DELAY, s->board[k] - clock);
+    for (int pipe = 0; pipe < PIPE_COUNT; pipe++)
+        s->begun[pipe] = (short)int64_max(-MOST_SPACE, s->begun[pipe] - clock);
+}
+
 static void follow_block(struct checking *c, const struct native_block *block, struct state *s)
 {
     int clock = 0;
@@ -388,18 +411,12 @@ static void follow_block(struct checking *c, const struct native_block *block, s
         take_writes(c, s, i, clock);
         begin_flight(c, s, i, clock);
         clock += in->control.stall > 0 ? in->control.stall : 1;
+        if (clock > MOST_CLOCK) {
+            pass_cycles(s, clock);
+            clock = 0;
+        }
     }
-    for (int place = 0; place < NATIVE_REGISTERS_END; place++) {
-        for (int port = 0; port < NATIVE_PORTS; port++)
-            s->ready[place][port] = (short)int64_max(0, s->ready[place][port] - clock);
-        s->written[place] = (short)int64_max(0, s->written[place] - clock);
-        for (int row = 0; row < NATIVE_LATE_ROWS; row++)
-            s->read[row][place] = (short)int64_max(0, s->read[row][place] - clock);
-    }
-    for (int k = 0; k < NATIVE_BOARDS; k++)
-        s->board[k] = (short)int64_max(-BOARD_DELAY, s->board[k] - clock);
-    for (int pipe = 0; pipe < PIPE_COUNT; pipe++)
-        s->begun[pipe] = (short)int64_max(-MOST_SPACE, s->begun[pipe] - clock);
+    pass_cycles(s, clock);
 }
 
 static bool raise(short *value, short to)
@@ -486,20 +503,27 @@ struct native_proof {
     struct arena *arena;
     struct state *s, *joined;
     bool followed;
+    size_t state_bytes;
     int chain_count;
     struct chain chains[MOST_CHAINS];
     struct state **entries[MOST_CHAINS]; /* of blocks; NULL: not reached */
     bool *waiting[MOST_CHAINS], changed;
 };
 
-static void go_to(struct native_proof *w, int chain, int block, const struct state *s)
+/* False: there are too many states. */
+static bool go_to(struct native_proof *w, int chain, int block, const struct state *s)
 {
     struct state **entry = &w->entries[chain][block];
     bool is_new = !*entry;
-    if (is_new)
+    if (is_new) {
+        w->state_bytes += w->c->state_size;
+        if (w->state_bytes > MOST_STATES)
+            return false;
         *entry = create_state(w->c, w->arena);
+    }
     if (join(w->c, *entry, s) || is_new)
         w->waiting[chain][block] = w->changed = true;
+    return true;
 }
 
 /* The number of a chain; -1: there are too many. */
@@ -516,18 +540,17 @@ static int add_chain(struct native_proof *w, int before, int call)
     return w->chain_count++;
 }
 
-/* False: calls are nested without end. */
+/* False: calls are nested without end, or there are too many states. */
 static bool leave_block(struct native_proof *w, int chain, int b, const struct state *s)
 {
     const struct native_block *block = &w->c->code->blocks[b];
-    if (block->returns && chain)
-        go_to(w, w->chains[chain].before, w->chains[chain].call + 1, s);
+    if (block->returns && chain && !go_to(w, w->chains[chain].before, w->chains[chain].call + 1, s))
+        return false;
     for (int k = 0; k < block->next_count; k++) {
         bool enters = block->call && block->next[k] != b + 1;
         int to = enters ? add_chain(w, chain, b) : chain;
-        if (to < 0)
+        if (to < 0 || !go_to(w, to, block->next[k], s))
             return false;
-        go_to(w, to, block->next[k], s);
     }
     return true;
 }
@@ -561,8 +584,7 @@ static struct native_proof *begin_proof(const struct native_code *code)
     w->s = create_state(w->c, arena);
     w->joined = create_state(w->c, arena);
     add_chain(w, -1, -1);
-    go_to(w, 0, 0, w->s);
-    w->followed = follow_all(w, w->s);
+    w->followed = go_to(w, 0, 0, w->s) && follow_all(w, w->s);
     return w;
 }
 
@@ -587,7 +609,7 @@ int native_check_times(const struct native_code *code, struct native_faults *fau
         count = 1;
         w->c->reports = true;
         w->c->faults = faults;
-        REPORT(w->c, 0, -1, "its functions call each other too often to follow");
+        REPORT(w->c, 0, -1, "there are too many ways through it to follow");
     }
     for (int b = 0; w->followed && b < code->block_count; b++)
         count += count_faults(w, b, faults);

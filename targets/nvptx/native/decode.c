@@ -3,9 +3,8 @@
  * An instruction has 128 bits: the opcode in 0 to 11, the guard in 12 to 14 with its opposite in 15, registers in the
  * fields that forms.def names, and the control bits from 105 on: stall 4, yield 1, write board 3, read board 3, waits 6,
  * reuse 4. */
-#include "targets/nvptx/native/native.h"
+#include "targets/nvptx/native/private.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { CONTROL_AT = 41, CONTROL_BITS = 21, ALWAYS = 7, NO_REGISTER = 255, NO_UNIFORM = 63 };

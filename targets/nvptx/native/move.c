@@ -1,5 +1,6 @@
-/* Random moves of a kernel's instructions: two neighbours change places, a stall count or a yield bit changes.  A move is
- * kept only if the proofs of order.c and check.c hold for what came about; so a walk goes through right orders alone. */
+/* Random moves of a kernel's instructions: neighbours change places, one passes several, a stall count or a yield bit
+ * changes.  A move is kept only if the proofs of order.c and check.c hold for what came about; so a walk goes through right
+ * orders alone. */
 #include "targets/nvptx/native/private.h"
 
 enum { MOST_SLIDE = 12, MOST_REPAIRS = 6 };

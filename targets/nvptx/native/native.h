@@ -168,13 +168,13 @@ struct native_fault {
     int missing;      /* cycles; 0: more of them would not help */
     const char *text; /* one line */
 };
-/* Whether all times are kept, by the bits alone: fixed latencies, scoreboards, queues, reuse, ends of blocks.  Gives the
- * number of faults, and adds them where `faults` is not NULL. */
 struct native_faults {
     struct arena *arena;
     VECTOR(struct native_fault) list;
-    int limit;
+    int limit; /* those behind it are counted alone */
 };
+/* Whether all times are kept, by the bits alone: fixed latencies, scoreboards, queues, reuse, ends of blocks.  Gives the
+ * number of faults, and adds them where `faults` is not NULL. */
 int native_check_times(const struct native_code *code, struct native_faults *faults);
 /* Whether `code` is `original` with the instructions of each block in an order that keeps all that depends. */
 int native_check_order(const struct native_code *original, const struct native_code *code,
@@ -209,8 +209,7 @@ struct native_code *native_read_order(const struct native_code *original, const 
 
 enum native_move { MOVE_SWAP, MOVE_SLIDE, MOVE_STALL, MOVE_YIELD, NATIVE_MOVES };
 struct native_walk {
-    struct native_code *code;           /* the order so far, which is right */
-    const struct native_code *original; /* as ptxas made it */
+    struct native_code *code; /* the order so far, which is right */
     uint64_t seed;
     unsigned moves; /* a bit for each enum native_move; 0: all */
     int tried, taken;

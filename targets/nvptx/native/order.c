@@ -2,9 +2,6 @@
  * instructions, and of two that depend on each other the same one is first.  Times are check.c's. */
 #include "targets/nvptx/native/private.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 static int report(struct native_faults *faults, int at, int other, const char *text)
 {
     if (faults && faults->list.count < faults->limit)
@@ -15,7 +12,7 @@ static int report(struct native_faults *faults, int at, int other, const char *t
 static const char *describe(struct native_faults *faults, const struct native_instruction *first,
                             const struct native_instruction *second, enum native_edge edge, int place)
 {
-    if (!faults)
+    if (!faults || faults->list.count >= faults->limit)
         return "";
     return arena_printf(faults->arena, "%s of %x came in front of %s of %x: %s%s%s", second->form->name,
                         (unsigned)second->origin * NATIVE_BYTES, first->form->name,
