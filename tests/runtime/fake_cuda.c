@@ -7,6 +7,7 @@
 
 static struct fake_cuda state = {.version = 13000,
                                  .architecture = {90, 80},
+                                 .multiprocessors = {132, 132},
                                  .shared_optin = 232448,
                                  .slot_count = 9,
                                  .primary = {{0, 1001, 0}, {1, 1002, 0}}};
@@ -78,7 +79,7 @@ int cuDeviceGetAttribute(int *value, int attribute, int device)
     else
         *value = attribute == 75   ? state.architecture[device] / 10
                  : attribute == 76 ? state.architecture[device] % 10
-                 : attribute == 16 ? 132
+                 : attribute == 16 ? state.multiprocessors[device]
                                    : state.shared_optin;
     END;
 }

@@ -42,8 +42,9 @@ struct fake_encode {
 struct fake_cuda {
     struct fake_script scripts[8];
     int script_count;
-    int version;                    /* cuDriverGetVersion */
-    int architecture[FAKE_DEVICES]; /* 10 * major + minor */
+    int version;                       /* cuDriverGetVersion */
+    int architecture[FAKE_DEVICES];    /* 10 * major + minor */
+    int multiprocessors[FAKE_DEVICES]; /* asked for once a device */
     int shared_optin;
     int clusters;       /* that run at the same time, of any kernel */
     int global_capture; /* a capture in global mode goes on in some thread */
