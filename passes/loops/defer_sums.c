@@ -5,7 +5,7 @@
  *         %n = add %a, %s       yield %n
  *     }
  * becomes
- *     %w = for … iter(%p: f32[64, 16] = 0) {         #(…; register a0:2; lane a3:5 b0:1; warp b2:3)
+ *     %w = for … iter(%p: f32[64, 16] = -0) {        #(…; register a0:2; lane a3:5 b0:1; warp b2:3)
  *         %r = reshape %v : f32[64, 4, 16]
  *         %t = reduce axis(1) kind(add) %r : f32[64, 16]      of what a thread holds
  *         %q = add %p, %t       yield %q
@@ -191,7 +191,8 @@ static void defer(struct deferral *d)
 {
     struct ir_builder inside = rewrite_before(d->sum), front = rewrite_before(d->loop);
     struct ir_value *own = build_own(d, &inside);
-    struct ir_value *zero = ir_is_float(own->type->element) ? ir_constant_float(&front, own->type, 0.0)
+    /* -0.0 changes no number that it is added to, 0.0 would make 0.0 of a sum of -0.0 alone. */
+    struct ir_value *zero = ir_is_float(own->type->element) ? ir_constant_float(&front, own->type, -0.0)
                                                             : ir_constant_int(&front, own->type, 0);
     d->loop = rewrite_carry(d->context->arena, d->loop, 1, &zero, NULL);
     struct ir_block *body = d->loop->regions[0];
