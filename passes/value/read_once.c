@@ -105,7 +105,7 @@ static bool is_divided(const struct read_once *r, const struct ir_operation *loo
         if (other_operand(without_casts(to->definition->operands[i]), OP_ADD, from))
             end = without_casts(to->definition->operands[i]);
     return share && other_operand(end, OP_ADD, from) == share && ir_constant_integer(loop->operands[2], &step) &&
-           linear_of(r->ranges, share).offset % step == 0 && linear_of(r->ranges, share).scale % step == 0;
+           step > 0 && linear_of(r->ranges, share).offset % step == 0 && linear_of(r->ranges, share).scale % step == 0;
 }
 
 static bool is_divided_around(const struct read_once *r, const struct ir_operation *load, int dimension)
