@@ -178,7 +178,7 @@ void outline_choose_cluster(struct outline *o)
             if (!outline_is_shared(o, copy))
                 continue;
             o->rings.data[o->channels.data[c].ring].shared = true;
-            pass_remark(o->context, copy->at, "two blocks bring this together: neighbours along grid dimension %d",
-                        o->cluster_dimension);
+            pass_remark(o->context, copy->at, "%s blocks bring this together: neighbours along grid dimension %d",
+                        o->cluster == 2 ? "two" : "four", o->cluster_dimension);
         }
 }

@@ -258,6 +258,7 @@ END
     sed -i 's/^{/    tune(cluster: {1, 2, 3, 4} = 2)\n{/' k.tile
     lacks sm_90a specialise 'has no effect here'
     sed -i 's/= 2)/= 4)/' k.tile
+    gives sm_90a specialise 'four blocks bring this together: neighbours along grid dimension 0'
     lacks sm_90a specialise 'has no effect here'
     gives_settle() { remarks sm_90a specialise >log; grep -qF "$1" log || { cat log; return 1; }; }
     sed -i 's/= 4)/= 3)/' k.tile
