@@ -1,10 +1,11 @@
-/* The bodies of roles.  Both walk over the source's body in its order, and over its loops and branches; each ring's
+/* The bodies of roles.  All walk over the source's body in its order, and over its loops and branches; each ring's
  * (slot, phase) is carried through them as two i32 scalars.
  *
  * The producer computes only what outline_slice marked.  At a wait of the source it fills the ring's slot:
  *     mbarrier_wait %empty[%slot], 1 - %phase       the consumer has let it go
  *     mbarrier_expect bytes(n) %full[%slot]
  *     tma_load … (each copy of the channel)
+ * A maker (specialise_make) reads such a slot and fills those of a ring of its own.
  * The consumer computes everything else.  At the wait it waits for the slot, and behind the last operation that looks
  * at it gives it back:
  *     mbarrier_wait %full[%slot], %phase
@@ -142,14 +143,27 @@ static void acquire(struct role *r, const struct channel *channel)
     map_slots(r, ring, state);
 }
 
+/* Its threads load from the buffers themselves: mma.sync takes registers. */
+static bool loads_buffers(const struct ir_operation *op)
+{
+    return op->opcode == OP_BUFFER_LOAD ||
+           (op->opcode == OP_DOT_ASYNC && ir_number(op, IR_ATTRIBUTE_INSTRUCTION, 0) != IR_INSTRUCTION_WGMMA);
+}
+
+static bool lies_in(const struct ring *ring, const struct ir_value *buffer)
+{
+    while (buffer->definition && buffer->definition->operand_count)
+        buffer = buffer->definition->operands[0];
+    return outline_has_buffer(ring, buffer);
+}
+
 /* Looks at the ring by ordinary loads, which the next copy could overtake: TMA knows their order only by a fence. */
 static bool loads_from(const struct role *r, const struct ir_operation *op, const struct ring *ring)
 {
-    const struct ir_value *buffer = op->opcode == OP_BUFFER_LOAD ? op->operands[0] : NULL;
-    while (buffer && buffer->definition && buffer->definition->operand_count)
-        buffer = buffer->definition->operands[0];
-    if (buffer && outline_has_buffer(ring, buffer) && outline_is_of_maker(r->o, op) == r->maker)
-        return true;
+    for (int i = 0; i < op->operand_count && loads_buffers(op); i++)
+        if (op->operands[i]->type->kind == IR_BUFFER && lies_in(ring, op->operands[i]) &&
+            outline_is_of_maker(r->o, op) == r->maker)
+            return true;
     for (int i = 0; i < op->region_count; i++)
         for (const struct ir_operation *inner = op->regions[i]->first; inner; inner = inner->next)
             if (loads_from(r, inner, ring))
@@ -454,7 +468,7 @@ static struct ir_value *grid_size(struct role *r, int dimension)
     return size;
 }
 
-/* Of the grid that programs, or with clusters the pairs of them, are walked over by. */
+/* Of the grid that programs, or with clusters groups of as many neighbours, are walked over by. */
 static struct ir_value *walked_size(struct role *r, int dimension)
 {
     struct ir_value *size = grid_size(r, dimension);
@@ -475,12 +489,12 @@ static struct ir_value *walked_count(struct role *r)
     return count;
 }
 
-/* From the place of a pair to that of this block's program; of a last pair that is half empty both take the first. */
-static struct ir_value *own_place(struct role *r, struct ir_value *pair)
+/* From the place of a group to that of this block's program; blocks of the last group that have none take the last one. */
+static struct ir_value *own_place(struct role *r, struct ir_value *group)
 {
     struct ir_builder *b = &r->builder;
     struct ir_value *last = ir_binary(b, OP_SUB, grid_size(r, r->o->cluster_dimension), index_number(r, 1));
-    struct ir_value *first = ir_binary(b, OP_MUL, pair, index_number(r, r->o->cluster));
+    struct ir_value *first = ir_binary(b, OP_MUL, group, index_number(r, r->o->cluster));
     if (PLANTED(cluster_runs_past_odd_end))
         return ir_binary(b, OP_ADD, first, r->rank);
     return ir_binary(b, OP_MIN, ir_binary(b, OP_ADD, first, r->rank), last);
