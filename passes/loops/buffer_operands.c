@@ -384,6 +384,13 @@ static struct ir_value *copy_load(struct factor_staging *s, const struct plan *p
     return buffer;
 }
 
+/* wgmma reads what threads stored as copies do. */
+static void fence_factors(struct ir_builder *builder)
+{
+    if (!PLANTED(factor_without_fence))
+        ir_build(builder, OP_FENCE_ASYNC, 0, NULL, 0, NULL);
+}
+
 /* One that comes from in front of the loop is stored there. */
 static struct ir_value *store_factor(struct factor_staging *s, const struct plan *plan, struct ir_operation *dot)
 {
@@ -402,9 +409,8 @@ static struct ir_value *store_factor(struct factor_staging *s, const struct plan
     struct ir_operation *store = ir_build(&builder, OP_BUFFER_STORE, 2, (struct ir_value *[]){value, buffer}, 0, NULL);
     if (factor_rounds(dot))
         ir_set_number(store, IR_ATTRIBUTE_PRECISION, IR_PRECISION_TF32);
-    bool asynchronous = ir_number(dot, IR_ATTRIBUTE_INSTRUCTION, 0) == IR_INSTRUCTION_WGMMA; /* it reads as copies do */
-    if (asynchronous && !PLANTED(factor_without_fence))
-        ir_build(&builder, OP_FENCE_ASYNC, 0, NULL, 0, NULL);
+    if (ir_number(dot, IR_ATTRIBUTE_INSTRUCTION, 0) == IR_INSTRUCTION_WGMMA)
+        fence_factors(&builder);
     ir_build(&builder, OP_BARRIER, 0, NULL, 0, NULL);
     return buffer;
 }
@@ -434,8 +440,7 @@ static void store_fenced(struct ir_builder *builder, int count, struct ir_value 
         if (i > 0)
             ir_set_number(store, IR_ATTRIBUTE_PRECISION, IR_PRECISION_TF32);
     }
-    if (!PLANTED(factor_without_fence))
-        ir_build(builder, OP_FENCE_ASYNC, 0, NULL, 0, NULL);
+    fence_factors(builder);
     ir_build(builder, OP_BARRIER, 0, NULL, 0, NULL);
 }
 

@@ -69,10 +69,11 @@ static LLVMValueRef cut(struct lowering *l, LLVMValueRef word)
 static LLVMValueRef round_tf32(struct lowering *l, LLVMValueRef word)
 {
     LLVMBuilderRef b = l->builder;
-    if (l->row->major >= 9 && !PLANTED(nvptx_tf32_rounds_half_up))
+    bool half_up = PLANTED(nvptx_tf32_rounds_half_up);
+    if (l->row->major >= 9 && !half_up)
         return ptx_unary(l, PTX_ROUND_TF32, l->i32, LLVMBuildBitCast(b, word, l->f32, ""));
     LLVMValueRef odd = LLVMBuildAnd(b, LLVMBuildLShr(b, word, value_i32(l, 13), ""), value_i32(l, 1), "");
-    if (PLANTED(nvptx_tf32_rounds_half_up))
+    if (half_up)
         odd = value_i32(l, 1);
     LLVMValueRef sum = LLVMBuildAdd(b, LLVMBuildAdd(b, word, odd, ""), value_i32(l, 0xfff), "");
     LLVMValueRef magnitude = LLVMBuildAnd(b, word, value_i32(l, 0x7fffffff), "");
