@@ -144,7 +144,7 @@ END
     for signal in KILL TERM INT HUP QUIT; do
         for jobs in 1 3; do
             setsid python3 -c 'import os, signal, sys
-for number in (signal.SIGINT, signal.SIGQUIT): signal.signal(number, signal.SIG_DFL)
+for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP): signal.signal(number, signal.SIG_DFL)
 os.execv(sys.argv[1], sys.argv[1:])' "$TILECC" -arch=sm_80,sm_90a -j$jobs --cuda-path="$PWD/toolkit" -o k.o k.tile >/dev/null 2>&1 3>&- &
             id=$!
             for ((i = 0; i < 600; i++)); do nothing_runs 4730 || break; sleep 0.05; done
