@@ -24,10 +24,10 @@ struct channel {
     struct ir_operation *wait, *release;
     VECTOR(struct ir_operation *) copies;
     int ring;
-    struct ir_operation
-        *last; /* of what the maker makes: the barrier behind the stores, of which `wait` is the one in front */
-    const struct layout *layout; /* in which it holds tiles */
-    int source;                  /* the channel that it makes them of */
+    /* Of what the maker makes, else NULL: the barrier behind the stores, of which `wait` is the one in front; */
+    struct ir_operation *last;
+    const struct layout *layout; /* ... in which it holds tiles; */
+    int source;                  /* ... the channel that it makes them of. */
 };
 /* A store that goes through shared memory: `count` panels of `width` columns. */
 struct staged_store {

@@ -185,7 +185,7 @@ enum native_kind {
     KIND_P,
     KIND_UR,
     KIND_UP,
-    KIND_HIGH /* the high half of a product of 64 bits */,
+    KIND_HIGH, /* the high half of a product of 64 bits */
     NATIVE_KINDS
 };
 enum native_kind native_kind_written(const struct native_instruction *instruction, int place);
