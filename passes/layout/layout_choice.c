@@ -742,11 +742,11 @@ static int64_t sorting_warps(const struct sizes *sizes)
  * by eight, so that more rows are under way (log-sum-exp of 4096 bf16: 41.7 us on 2 warps, 45.4 on 4; of 16384: 83 on
  * 8, 107 on 16).  Rows of 8192 elements and more of 16 bits, read by one load and no other, want 64: more bytes are on
  * their way, and what lies behind a row's end costs less (softmax of 5120 bf16 in 8192: 28.5 us on 8 warps, 26.9 on 4; of
- * 16384: 139 on 16, 135 on 8).  Rows of more than 4096 whose length is no power of
- * two want up to 63 (of 6144 and 12288 bf16: softmax 0.98 and 0.97 of a copy with 48, 0.91 and 0.87 with 24).  Those in a loop that
- * carries sums of columns beside them want 16 where they are short and up to 40 of one sum where they are long: registers
- * are for the sums, and what lies behind a row's end is for nothing (gradients of RMS norm of 5120 bf16: 45 us on 8 warps for
- * 8192, 40 on 4 for 5120).
+ * 16384: 139 on 16, 135 on 8).  Rows of more than 4096 whose length is no power of two want up to 64 (of 6144 and 12288
+ * bf16: softmax 0.98 and 0.97 of a copy with 48, 0.91 and 0.87 with 24).  Those in a loop that carries sums of columns
+ * beside them want 16 where they are short and up to 40 of one sum where they are long: registers are for the sums, and
+ * what lies behind a row's end is for nothing (gradients of RMS norm of 5120 bf16: 45 us on 8 warps for 8192, 40 on 4 for
+ * 5120).
  *
  * Products take 64 accumulators a thread, on up to 8 warps, on up to 16 where 8 would hold more than 96 together: ptxas
  * spills then and takes minutes.  A number that the author gave is taken, as a power of two, unless a product's
@@ -783,7 +783,7 @@ int layout_choose_warps(struct ir_function *function, bool producer)
     }
     int64_t warps = 1;
     if (reduces && !sizes.dot && !sizes.looped && each == 32 && elements > LONG_ROW / 2 && elements & (elements - 1))
-        each = 63; /* fewer than 64, more than 31 */
+        each = 64;
     while (warps < most && warps * 32 * each < elements)
         warps *= 2;
     while (!reduces && warps < 4 && warps * 32 * 4 < elements)
