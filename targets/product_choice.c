@@ -263,6 +263,12 @@ struct product product_as_computed(const struct target_row *target, const struct
     return fits ? turned : *product;
 }
 
+struct product product_computed(const struct target_row *target, const struct ir_operation *dot)
+{
+    struct product product = product_of(dot);
+    return product_as_computed(target, &product);
+}
+
 bool product_choice_could_be_better(const struct product_choice *choice)
 {
     return choice->obstacles && !(choice->obstacles & (PRODUCT_IEEE | PRODUCT_ELEMENTS | PRODUCT_ACROSS));

@@ -53,6 +53,8 @@ struct product_choice product_choice_of(const struct target_row *row, const stru
 /* What is computed of a product: where it has too few rows for wgmma alone, its columns are wgmma's rows, and the product is the
  * transposed one (passes/value/turn_product.c); else itself. */
 struct product product_as_computed(const struct target_row *target, const struct product *product);
+/* The same of an operation. */
+struct product product_computed(const struct target_row *target, const struct ir_operation *dot);
 /* Whether another tile, schedule or architecture would have used the missed instruction. */
 bool product_choice_could_be_better(const struct product_choice *choice);
 /* "k is 8, no multiple of 16, and ...": the obstacles in words. */

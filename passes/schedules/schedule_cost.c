@@ -183,8 +183,7 @@ static bool is_carried(const struct ir_operation *loop, const struct ir_type *ty
 /* Of a product by three of tf32: both parts of its first factor, and a sum of its own. */
 static double parts_bytes(const struct walk *walk, const struct ir_operation *dot)
 {
-    struct product product = product_of(dot);
-    product = product_as_computed(walk->row, &product);
+    struct product product = product_computed(walk->row, dot);
     if (product.a != IR_F32 || product.precision != IR_PRECISION_TF32X3)
         return 0;
     return 4 * (double)product.m * (2 * (double)product.k + (double)product.n);
@@ -477,8 +476,7 @@ static void find_products(struct ir_operation *op, void *context)
     struct walk *walk = context;
     if (op->opcode != OP_DOT)
         return;
-    struct product product = product_of(op);
-    product = product_as_computed(walk->row, &product);
+    struct product product = product_computed(walk->row, op);
     walk->products = true;
     if (product_choice_of(walk->row, &product).instruction != IR_INSTRUCTION_WGMMA)
         return;

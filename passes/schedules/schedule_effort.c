@@ -168,8 +168,7 @@ static double shared_cycles(const struct walk *walk, const struct product *produ
 
 static double product_cycles(const struct walk *walk, const struct ir_operation *op)
 {
-    struct product product = product_of(op);
-    product = product_as_computed(walk->row, &product);
+    struct product product = product_computed(walk->row, op);
     enum ir_instruction instruction = product_choice_of(walk->row, &product).instruction;
     double work = 2.0 * (double)ir_type_elements(op->results[0]->type) * (double)product.k;
     if (instruction == IR_INSTRUCTION_WGMMA && product.n < LEAST_COLUMNS)
