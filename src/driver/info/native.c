@@ -9,7 +9,7 @@
 #include "targets/nvptx/native/native.h"
 #include "targets/target.h"
 
-enum { MOST_FAULTS = 20, STEPS_OF_INSTRUCTION = 1, MOST_STEPS = 2000 };
+enum { MOST_FAULTS = 20, MOST_STEPS = 2000 };
 
 struct shown {
     const struct object *object;
@@ -74,8 +74,7 @@ static void print_order(const struct shown *s, uint64_t seed)
 {
     struct buffer text = {0};
     struct native_walk walk = {.code = native_copy(s->code), .seed = seed};
-    int steps = STEPS_OF_INSTRUCTION * s->code->count;
-    for (int i = 0; i < steps && i < MOST_STEPS; i++)
+    for (int i = 0; i < s->code->count && i < MOST_STEPS; i++)
         native_walk_step(&walk);
     native_walk_end(&walk);
     native_write_order(s->code, walk.code, &text);

@@ -701,8 +701,10 @@ static void list_members(struct elaborator *e, const struct knob *knob, const st
                          struct domain *members)
 {
     const struct open_knob *open = knob->known ? find_open(knob->name) : NULL;
-    if (!knob->known || !open || open->takes == ALL_MEMBERS) {
-        bool whole = !knob->known || open;
+    if (knob->known && !open)
+        return;
+    if (!open || open->takes == ALL_MEMBERS) {
+        bool whole = true;
         for (int i = 0; i < set->count; i++)
             whole = whole && set->data[i].kind == VALUE_INTEGER;
         if (whole && set->count > 1)
