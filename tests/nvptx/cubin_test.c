@@ -5,18 +5,8 @@
 #include <string.h>
 
 #include "base/child.h"
+#include "support/check.h"
 #include "targets/target.h"
-
-static int failures;
-#define CHECK(condition, ...)                      \
-    do {                                           \
-        if (!(condition)) {                        \
-            printf("%s:%d: ", __FILE__, __LINE__); \
-            printf(__VA_ARGS__);                   \
-            printf("\n");                          \
-            failures++;                            \
-        }                                          \
-    } while (0)
 
 static const char body[] =
     "(.param .u64 p)\n.maxntid 96, 1, 1\n{\n.reg .b32 %r<3>;\n.reg .b64 %d<3>;\n"

@@ -12,18 +12,10 @@
 
 #include "base/child.h"
 #include "base/file.h"
+#include "support/check.h"
 #include "targets/target.h"
 
-static int failures, planted;
-#define CHECK(condition, ...)                      \
-    do {                                           \
-        if (!(condition)) {                        \
-            printf("%s:%d: ", __FILE__, __LINE__); \
-            printf(__VA_ARGS__);                   \
-            printf("\n");                          \
-            failures++;                            \
-        }                                          \
-    } while (0)
+static int planted;
 
 enum { MOST_FAULTS = 20 };
 
