@@ -367,6 +367,33 @@ static void walk(const char *file, const struct native_code *code, int steps)
     arena_destroy(arena);
 }
 
+/* What a proof of a change takes is right as a whole, and what it refuses leaves it as it was. */
+static void change_stalls(const char *file, const struct native_code *code, int steps)
+{
+    struct native_code *changed = native_copy(code);
+    struct native_proof *proof = native_proof_create(changed);
+    int taken = 0, refused = 0;
+    CHECK(proof, "%s: the order of ptxas has no proof", file);
+    for (int step = 0; proof && step < steps; step++) {
+        int at = (int)((uint64_t)step * 7919 % (uint64_t)code->count);
+        struct native_control *control = &changed->instructions[at].control, before = *control;
+        if (control->stall < 2)
+            continue;
+        control->stall = (unsigned char)(step % 3 && control->stall < NATIVE_YIELD_STALL ? control->stall + 1
+                                                                                         : control->stall / 2);
+        bool good = native_proof_change(proof, changed, changed->block_of[at], NULL);
+        CHECK(!good || native_check_times(changed, NULL) == 0, "%s: a change at %x is wrong as a whole", file,
+              (unsigned)at * NATIVE_BYTES);
+        taken += good, refused += !good;
+        if (!good)
+            *control = before;
+        CHECK(native_proof_change(proof, changed, changed->block_of[at], NULL), "%s: what was proved is not, behind %x",
+              file, (unsigned)at * NATIVE_BYTES);
+    }
+    CHECK(taken > 0 && refused > 0, "%s: %d changes of stall counts taken, %d refused", file, taken, refused);
+    native_proof_destroy(proof);
+}
+
 static void check_encoding(const char *file, const struct native_code *code, const unsigned char *text, size_t size)
 {
     unsigned char *again = malloc(size);
@@ -434,6 +461,7 @@ static void check_cubin(const char *file, const struct buffer *cubin, int steps)
         CHECK(native_check_times(code, &faults) == 0, "%s: the order of ptxas is refused", file);
         show(&faults);
         walk(file, code, steps);
+        change_stalls(file, code, steps);
         if (steps > 100) {
             plant_orders(code);
             plant_scoreboards(code);

@@ -1,5 +1,5 @@
 /* Random moves of a kernel's instructions: neighbours change places, one passes several, a stall count or a yield bit
- * changes.  A move is kept only if the proofs of order.c and check.c hold for what came about; so a walk goes through right
+ * changes.  A move is kept only if the proofs of same.c and proof.c hold for what came about; so a walk goes through right
  * orders alone. */
 #include "targets/nvptx/native/private.h"
 
@@ -121,31 +121,16 @@ static bool repair(struct native_code *code, const struct native_faults *faults)
     return repaired;
 }
 
-/* Of the whole, where one block is not enough. */
-static bool prove_all(struct native_walk *walk)
-{
-    struct native_proof *proof = native_proof_create(walk->code);
-    if (!proof)
-        return false;
-    native_proof_destroy(walk->proof);
-    walk->proof = proof;
-    return true;
-}
-
 static bool prove(struct native_walk *walk, int block)
 {
     for (int round = 0; round < MOST_REPAIRS; round++) {
         struct arena *arena = arena_create();
         struct native_faults faults = {.arena = arena, .limit = 8};
-        enum native_verdict verdict = native_proof_block(walk->proof, walk->code, block, &faults);
-        bool repaired = verdict == VERDICT_WRONG && repair(walk->code, &faults);
+        bool good = native_proof_change(walk->proof, walk->code, block, &faults),
+             repaired = !good && repair(walk->code, &faults);
         arena_destroy(arena);
-        if (verdict == VERDICT_RIGHT)
-            return true;
-        if (verdict == VERDICT_ELSEWHERE)
-            return prove_all(walk);
-        if (!repaired)
-            return false;
+        if (good || !repaired)
+            return good;
     }
     return false;
 }
@@ -165,7 +150,9 @@ bool native_walk_step(struct native_walk *walk)
     struct arena *arena = arena_create();
     struct native_instruction *before = arena_copy(arena, code->instructions + block->first, size);
     walk->tried++;
-    bool good = (walk->proof || prove_all(walk)) && change(walk, at, block) && prove(walk, code->block_of[at]);
+    if (!walk->proof)
+        walk->proof = native_proof_create(code);
+    bool good = walk->proof && change(walk, at, block) && prove(walk, code->block_of[at]);
     if (good)
         walk->taken++;
     else

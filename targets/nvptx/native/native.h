@@ -179,6 +179,14 @@ int native_check_times(const struct native_code *code, struct native_faults *fau
 /* Whether `code` is `original` with the instructions of each block in an order that keeps all that depends. */
 int native_check_order(const struct native_code *original, const struct native_code *code,
                        struct native_faults *faults);
+/* A proof of all times that is kept while blocks of the code change. */
+struct native_proof;
+struct native_proof *native_proof_create(const struct native_code *code); /* NULL: they are not kept */
+void native_proof_destroy(struct native_proof *proof);
+/* Whether `code`, which differs from what was proved in one block, is right; then the proof is of it, else it stays what it
+ * was.  `faults`, which may be NULL, gets those in the block. */
+bool native_proof_change(struct native_proof *proof, const struct native_code *code, int block,
+                         struct native_faults *faults);
 /* What a place is: a register, a predicate, of a thread or of a warp. */
 enum native_kind {
     KIND_R,

@@ -31,15 +31,36 @@ enum {
 extern const struct native_late native_late[NATIVE_LATE_ROWS];
 /* The least cycles between any two instructions of two pipes. */
 int native_space(int architecture, enum native_pipe first, enum native_pipe second);
-/* A proof of a right order that is kept while blocks of it change. */
-struct native_proof;
-struct native_proof *native_proof_create(const struct native_code *code); /* NULL: the order is not right */
-void native_proof_destroy(struct native_proof *proof);
-/* Of a code that differs in one block from what was proved: whether the whole is right.  VERDICT_ELSEWHERE: the block is,
- * but more is carried out of it than before, so that all must be proved anew. */
-enum native_verdict { VERDICT_WRONG, VERDICT_RIGHT, VERDICT_ELSEWHERE };
-enum native_verdict native_proof_block(struct native_proof *proof, const struct native_code *code, int block,
-                                       struct native_faults *faults);
+/* What has been found on the ways to a place in the code; check.c tells. */
+struct native_state;
+struct native_variable {
+    int origin;
+    struct native_set writes, reads; /* registers, and of what it reads what it reads late */
+};
+struct native_checking {
+    const struct native_code *code;
+    struct native_faults *faults; /* NULL: counted alone */
+    int count;
+    bool reports;
+    const struct native_instruction *known; /* all, by their origins, which name them while they move */
+    int variable_count;                     /* those of variable time; */
+    struct native_variable *variables;
+    int *number_of; /* and which of them one is, -1 */
+    size_t state_size;
+    short spaces[PIPE_COUNT][PIPE_COUNT]; /* of the second, from the first */
+    short latencies[PIPE_COUNT][NATIVE_KINDS][NATIVE_PORTS];
+    int flying_count, *flying;                       /* the variables in flight in the state that is followed */
+    struct native_set pending_writes, pending_reads; /* of all of these */
+};
+void native_begin_checking(struct native_checking *checking, const struct native_code *code, struct arena *arena);
+void native_begin_state(const struct native_checking *checking, struct native_state *state);
+/* From the state in front of a block to that behind it; counts and tells faults where it `reports`. */
+void native_follow_block(struct native_checking *checking, const struct native_block *block,
+                         struct native_state *state);
+/* Whether the other has nothing more. */
+bool native_covers(const struct native_checking *checking, const struct native_state *state,
+                   const struct native_state *other);
+void native_join(const struct native_checking *checking, struct native_state *into, const struct native_state *from);
 /* Whether an instruction keeps a register for reuse that is written before it is read again. */
 bool native_keeps_stale(const struct native_code *code, int at, int end);
 #endif

@@ -1,5 +1,5 @@
 /* Whether an order of a kernel's instructions computes what ptxas' order computes: each block holds the same
- * instructions, and of two that depend on each other the same one is first.  Times are check.c's. */
+ * instructions, and of two that depend on each other the same one is first.  Times are proof.c's. */
 #include "targets/nvptx/native/private.h"
 
 static int report(struct native_faults *faults, int at, int other, const char *text)
