@@ -210,6 +210,8 @@ static bool spills(const struct walk *walk, double bytes)
 {
     double groups = walk_warpgroups(walk), most = target_registers(walk->row) / (LANES * (groups + 1));
     double each = groups > 2 ? most + walk->costs->producer_registers / groups : walk->costs->role_registers;
+    if (walk->makes && groups > 2)
+        each -= walk->costs->piece_registers; /* they make factors, too, for want of room for a maker */
     return walk->least_rows && bytes / 4 / LANES / groups > each;
 }
 
@@ -480,6 +482,10 @@ static void find_products(struct ir_operation *op, void *context)
     walk->products = true;
     if (product_choice_of(walk->row, &product).instruction != IR_INSTRUCTION_WGMMA)
         return;
+    if (product.a == IR_F32 && product.precision == IR_PRECISION_TF32X3) {
+        walk->makes = true;
+        walk->kept_bytes += MADE_SLOTS * 2 * 4 * (double)product.n * (double)product.k;
+    }
     walk->swapped |= product.m != product_of(op).m;
     walk->uneven |= product.n % LEAST_COLUMNS && product.n > LEAST_COLUMNS;
     if (!walk->least_rows || product.m < walk->least_rows)

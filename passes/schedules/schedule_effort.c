@@ -53,7 +53,7 @@ bool walk_takes_turns(const struct walk *walk)
 {
     const struct ir_function *function = walk->variant->function;
     return walk->least_rows && walk_warpgroups(walk) == 1 && !walk->by_threads && walk->kept_bytes == 0 &&
-           function->persistent >= 0 && walk_parts(walk) == 1;
+           !walk->makes && function->persistent >= 0 && walk_parts(walk) == 1;
 }
 
 /* The place of the view among those that strides are asked of; -1: it has no rows, or there are too many. */
@@ -188,6 +188,20 @@ static double product_cycles(const struct walk *walk, const struct ir_operation 
     return times * work / (narrow ? walk->costs->tensor_8bit : walk->costs->tensor_f16);
 }
 
+/* Instructions of threads beside a product by three of tf32: the first factor is split in registers, the second in shared
+ * memory, which between two warpgroups and the producer others do (passes/loops/specialise_make.c); and a sum of its own is
+ * added in each turn. */
+static double split_slots(const struct walk *walk, const struct ir_operation *op)
+{
+    struct product product = product_computed(walk->row, op);
+    enum ir_instruction instruction = product_choice_of(walk->row, &product).instruction;
+    if (instruction != IR_INSTRUCTION_WGMMA || product.a != IR_F32 || product.precision != IR_PRECISION_TF32X3)
+        return 0;
+    double m = (double)product.m, n = (double)product.n, k = (double)product.k;
+    double made = walk_warpgroups(walk) == 2 ? 0 : walk->costs->made_slots * n * k;
+    return (m * n + walk->costs->split_slots * m * k + made) / LANES;
+}
+
 /* What wgmma reads of shared memory: for each 64 rows these, where they are not computed, and all columns. */
 static double factor_bytes(const struct walk *walk, const struct ir_operation *op)
 {
@@ -228,6 +242,7 @@ void effort_add(struct walk *walk, const struct ir_operation *op, bool in_loop, 
     case OP_YIELD: break;
     case OP_DOT:
         effort->tensor += product_cycles(walk, op);
+        effort->slots += split_slots(walk, op);
         effort->shared += factor_bytes(walk, op) / costs->wgmma_bytes;
         break;
     case OP_LOAD:

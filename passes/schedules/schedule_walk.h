@@ -17,6 +17,7 @@ enum {
     LEAST_COLUMNS = 32, /* of wgmma: fewer take no less time, in which the rows are read from shared memory */
     LINE_BYTES = 128,
     SECTOR_BYTES = 32,
+    MADE_SLOTS = 2,  /* of factors that are made (passes/loops/specialise_make.c) */
     LEAST_SLOTS = 2, /* for less than these sums are stored another way */
     LINE_PARTS = 4,  /* in which cycles of L2 are counted */
     COPY_BYTES = 16  /* of which pitches of tensor maps are multiples */
@@ -59,11 +60,12 @@ struct walk {
     bool by_threads;                      /* a view of what is multiplied has no tensor map */
     bool swapped;                         /* columns take the place of rows */
     bool uneven;                          /* columns are no multiple of LEAST_COLUMNS */
+    bool makes;                           /* factors are split into two parts in shared memory (tf32x3) */
     bool waiting;                         /* in a loop tensor cores idle for most of the time */
     int64_t cluster;                      /* blocks, along ... */
     int cluster_dimension;
     double ring_bytes, carried_bytes, tile_bytes; /* the most of a turn; of a loop's variables; of a tile */
-    double kept_bytes;                            /* of what is multiplied, and brought outside of loops */
+    double kept_bytes;                            /* of what is multiplied, brought outside of loops or made */
 };
 
 static inline double greater(double a, double b) { return a > b ? a : b; }
