@@ -394,6 +394,33 @@ static void change_stalls(const char *file, const struct native_code *code, int 
     native_proof_destroy(proof);
 }
 
+/* Of a walk of which each second step is taken back, by shares that leave the first half out. */
+static void undo(const char *file, const struct native_code *code, int steps)
+{
+    uint32_t *shares = ARENA_ARRAY(code->arena, uint32_t, code->count);
+    struct native_walk walk = {.code = native_copy(code), .seed = 1, .shares = shares};
+    int changed = 0, back = 0;
+    for (int i = 0; i < code->count; i++)
+        shares[i] = i < code->count / 2 ? 0 : (uint32_t)(i - code->count / 2 + 1);
+    for (int i = 0; i < steps; i++) {
+        struct native_code *before = native_copy(walk.code);
+        if (!native_walk_step(&walk) || i % 2)
+            continue;
+        native_walk_undo(&walk);
+        back++;
+        for (int k = 0; k < code->count; k++)
+            CHECK(memcmp(&walk.code->instructions[k], &before->instructions[k], sizeof before->instructions[k]) == 0,
+                  "%s: a step that was taken back left something at %d", file, k);
+    }
+    int first = code->blocks[code->block_of[code->count / 2]].first;
+    for (int i = 0; i < code->count; i++)
+        changed += walk.code->instructions[i].origin != i && i < first;
+    CHECK(changed == 0, "%s: %d instructions moved that were not to be drawn", file, changed);
+    CHECK(back > 2 && native_check_order(code, walk.code, NULL) + native_check_times(walk.code, NULL) == 0,
+          "%s: a walk with %d steps taken back is wrong", file, back);
+    native_walk_end(&walk);
+}
+
 static void check_encoding(const char *file, const struct native_code *code, const unsigned char *text, size_t size)
 {
     unsigned char *again = malloc(size);
@@ -462,6 +489,7 @@ static void check_cubin(const char *file, const struct buffer *cubin, int steps)
         show(&faults);
         walk(file, code, steps);
         change_stalls(file, code, steps);
+        undo(file, code, steps / 10);
         if (steps > 100) {
             plant_orders(code);
             plant_scoreboards(code);

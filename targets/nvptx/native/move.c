@@ -5,13 +5,38 @@
 
 enum { MOST_SLIDE = 12, MOST_REPAIRS = 6 };
 
-/* A step of splitmix64: the same numbers from the same seed everywhere. */
-static uint64_t draw(struct native_walk *walk, uint64_t below)
+/* A block as it was before a step. */
+struct native_step {
+    struct arena *arena;
+    int block;
+    struct native_instruction *before;
+};
+
+uint64_t native_draw(uint64_t *seed, uint64_t below)
 {
-    uint64_t z = walk->seed += 0x9e3779b97f4a7c15u;
+    uint64_t z = *seed += 0x9e3779b97f4a7c15u;
     z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
     z = (z ^ z >> 27) * 0x94d049bb133111ebu;
     return (z ^ z >> 31) % below;
+}
+
+static uint64_t draw(struct native_walk *walk, uint64_t below) { return native_draw(&walk->seed, below); }
+
+/* A place, by its share. */
+static int draw_place(struct native_walk *walk)
+{
+    int first = 0, end = walk->code->count;
+    if (!walk->shares || !walk->shares[end - 1])
+        return (int)draw(walk, (uint64_t)end);
+    uint64_t drawn = draw(walk, walk->shares[end - 1]);
+    while (end - first > 1) { /* the first whose sum is above */
+        int middle = first + (end - first) / 2;
+        if (walk->shares[middle - 1] > drawn)
+            end = middle;
+        else
+            first = middle;
+    }
+    return first;
 }
 
 /* What was kept for reuse is kept only where the next instruction reads it in the same slot. */
@@ -27,7 +52,7 @@ static void drop_reuse(struct native_code *code, int at, int end)
             in->control.reuse &= (unsigned char)~(1u << slot);
 }
 
-static void set_stall(struct native_instruction *in, int stall)
+void native_set_stall(struct native_instruction *in, int stall)
 {
     in->control.stall = (unsigned char)stall;
     if (stall > NATIVE_YIELD_STALL)
@@ -49,8 +74,8 @@ static bool swap(struct native_code *code, int at, const struct native_block *bl
     *first = *second;
     *second = moved;
     first->control.waits |= a.waits;
-    set_stall(first, a.stall);
-    set_stall(second, b.stall);
+    native_set_stall(first, a.stall);
+    native_set_stall(second, b.stall);
     drop_reuse(code, at + 1, block->end);
     drop_reuse(code, at, block->end);
     if (at > block->first)
@@ -73,7 +98,7 @@ static bool change_stall(struct native_walk *walk, int at)
     int stall = in->control.stall + (draw(walk, 3) ? -1 : 1);
     if (native_is_wall(in) || stall < 1 || stall > NATIVE_MOST_STALL || in->control.stall == 0)
         return false;
-    set_stall(in, stall);
+    native_set_stall(in, stall);
     return true;
 }
 
@@ -111,7 +136,7 @@ static bool repair(struct native_code *code, const struct native_faults *faults)
             struct native_instruction *in = &code->instructions[at];
             int more = NATIVE_YIELD_STALL - in->control.stall;
             more = native_is_wall(in) || more < 0 ? 0 : more < missing ? more : missing;
-            set_stall(in, in->control.stall + more);
+            native_set_stall(in, in->control.stall + more);
             missing -= more;
             repaired |= more > 0;
         }
@@ -135,29 +160,66 @@ static bool prove(struct native_walk *walk, int block)
     return false;
 }
 
+static void drop_step(struct native_walk *walk)
+{
+    if (walk->last)
+        arena_destroy(walk->last->arena);
+    walk->last = NULL;
+}
+
+/* Keeps the block as it is now. */
+static void keep_step(struct native_walk *walk, int number)
+{
+    const struct native_block *block = &walk->code->blocks[number];
+    size_t size = sizeof *walk->code->instructions * (size_t)(block->end - block->first);
+    struct arena *arena = arena_create();
+    drop_step(walk);
+    walk->last = ARENA_NEW(arena, struct native_step);
+    *walk->last = (struct native_step){arena, number, arena_copy(arena, walk->code->instructions + block->first, size)};
+}
+
 void native_walk_end(struct native_walk *walk)
 {
     native_proof_destroy(walk->proof);
+    drop_step(walk);
     walk->proof = NULL;
+}
+
+static void restore(struct native_walk *walk)
+{
+    const struct native_block *block = &walk->code->blocks[walk->last->block];
+    for (int i = block->first; i < block->end; i++)
+        walk->code->instructions[i] = walk->last->before[i - block->first];
+}
+
+void native_walk_undo(struct native_walk *walk)
+{
+    struct native_step *last = walk->last;
+    if (!last)
+        return;
+    restore(walk);
+    /* The proof is of what the step made. */
+    if (!native_proof_change(walk->proof, walk->code, last->block, NULL)) {
+        native_proof_destroy(walk->proof);
+        walk->proof = NULL;
+    }
+    drop_step(walk);
 }
 
 bool native_walk_step(struct native_walk *walk)
 {
     struct native_code *code = walk->code;
-    int at = (int)draw(walk, (uint64_t)code->count);
-    const struct native_block *block = &code->blocks[code->block_of[at]];
-    size_t size = sizeof *code->instructions * (size_t)(block->end - block->first);
-    struct arena *arena = arena_create();
-    struct native_instruction *before = arena_copy(arena, code->instructions + block->first, size);
+    int at = draw_place(walk), number = code->block_of[at];
+    keep_step(walk, number);
     walk->tried++;
     if (!walk->proof)
         walk->proof = native_proof_create(code);
-    bool good = walk->proof && change(walk, at, block) && prove(walk, code->block_of[at]);
-    if (good)
+    bool good = walk->proof && change(walk, at, &code->blocks[number]) && prove(walk, number);
+    if (good) {
         walk->taken++;
-    else
-        for (int i = block->first; i < block->end; i++)
-            code->instructions[i] = before[i - block->first];
-    arena_destroy(arena);
-    return good;
+        return true;
+    }
+    restore(walk);
+    drop_step(walk);
+    return false;
 }

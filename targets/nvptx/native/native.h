@@ -148,6 +148,8 @@ void native_encode(const struct native_code *code, void *text);
 void native_decode_one(int architecture, uint64_t low, uint64_t high, struct native_instruction *out);
 /* With other control bits or another order: the blocks stay. */
 struct native_code *native_copy(const struct native_code *code);
+/* Stays where it is, and so does what is on each side of it. */
+bool native_is_wall(const struct native_instruction *instruction);
 /* "IADD3 R4 P0 <- R5 R6; stall 4, waits 01" */
 void native_print(struct arena *arena, const struct native_instruction *instruction, struct buffer *out);
 
@@ -220,10 +222,19 @@ struct native_walk {
     struct native_code *code; /* the order so far, which is right */
     uint64_t seed;
     unsigned moves; /* a bit for each enum native_move; 0: all */
+    /* How often a place is drawn: the sums of its share and of those before it; NULL: all alike. */
+    const uint32_t *shares;
     int tried, taken;
     struct native_proof *proof; /* NULL at first */
+    struct native_step *last;   /* what the last step changed */
 };
 void native_walk_end(struct native_walk *walk);
 /* One random move, carried out if it is right; false: it was not, and nothing changed. */
 bool native_walk_step(struct native_walk *walk);
+/* Takes back the step that was carried out last. */
+void native_walk_undo(struct native_walk *walk);
+/* A step of splitmix64, below a number: the same numbers from the same seed everywhere. */
+uint64_t native_draw(uint64_t *seed, uint64_t below);
+/* Gives an instruction that is no wall another stall count, and the yield bit that goes with it. */
+void native_set_stall(struct native_instruction *instruction, int stall);
 #endif

@@ -6,8 +6,6 @@
 enum { NATIVE_MOST_INSTRUCTIONS = 1 << 16 };
 /* The first place of a set, or -1. */
 int native_first(const struct native_set *set);
-/* Stays where it is, and so does what is on each side of it. */
-bool native_is_wall(const struct native_instruction *instruction);
 /* The control bits, as they lie in an instruction. */
 uint64_t native_bits(const struct native_control *control);
 struct native_control native_control_of(uint64_t bits);
