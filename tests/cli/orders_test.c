@@ -1,0 +1,234 @@
+/* The search of `tilecc tune --native` without a GPU: a formula over orders takes its place, which is least for one that was
+ * drawn before, and the gates judge orders that are slower, give other results, or were never proved. */
+#include "driver/orders/orders.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/child.h"
+#include "base/digest.h"
+#include "base/file.h"
+
+static int failures;
+#define CHECK(condition, ...)                                                                         \
+    ((condition) ? (void)0                                                                            \
+                 : (void)(failures++, fprintf(stderr, "%s:%d: %s: ", __FILE__, __LINE__, #condition), \
+                          fprintf(stderr, __VA_ARGS__), fputc('\n', stderr)))
+
+/* A GPU that knows the best order: launches take longer by how far instructions are from it. */
+struct formula {
+    const struct native_code *original, *best;
+    double weight, noise, slower; /* slower: of all that is not the original */
+    double cost[ORDERS_SLOTS];    /* of what each slot holds */
+    uint64_t sums[ORDERS_SLOTS], turn;
+    bool original_in[ORDERS_SLOTS], differs, fails;
+    double now;
+    int asked;
+};
+
+static double read_clock(void *context) { return ((struct formula *)context)->now; }
+
+static double distance(const struct native_code *code, const struct native_code *best)
+{
+    double sum = 0;
+    for (int i = 0; i < code->count; i++)
+        for (int k = code->blocks[code->block_of[i]].first; k < code->blocks[code->block_of[i]].end; k++)
+            if (best->instructions[k].origin == code->instructions[i].origin)
+                sum += abs(i - k);
+    return sum;
+}
+
+/* Each place counts, and each cycle that the original does not have. */
+static double time_of(const struct formula *f, const struct native_code *code)
+{
+    double stalls = 0;
+    for (int i = 0; i < code->count; i++)
+        stalls += code->instructions[i].control.stall - f->original->instructions[i].control.stall;
+    return 10000 * (1 + f->weight * (distance(code, f->best) + stalls / 5));
+}
+
+static bool load(void *context, int slot, const struct native_code *code)
+{
+    struct formula *f = context;
+    uint64_t sum = 1;
+    f->original_in[slot] = true;
+    for (int i = 0; i < code->count; i++) {
+        const struct native_instruction *in = &code->instructions[i];
+        sum = sum * 31 + (uint64_t)in->origin * 16 + in->control.stall;
+        f->original_in[slot] &= in->origin == i;
+    }
+    f->sums[slot] = sum;
+    f->cost[slot] = time_of(f, code) * (f->original_in[slot] ? 1 : 1 + f->slower);
+    return !f->fails || f->original_in[slot];
+}
+
+static bool take_time(void *context, int call, const int slots[2], int pairs, bool cold, double (*taken)[2])
+{
+    struct formula *f = context;
+    f->now += 0.01;
+    f->asked++;
+    for (int i = 0; i < pairs; i++)
+        for (int side = 0; side < 2; side++) { /* the same of the same question */
+            uint64_t seed = f->sums[slots[0]] * 3 + f->sums[slots[1]] + (uint64_t)(2 * i + side + 1000 * call + cold);
+            double noise = (double)native_draw(&seed, 2001) / 1000 - 1;
+            taken[i][side] = f->cost[slots[side]] * (1 + f->noise * noise);
+        }
+    return true;
+}
+
+static enum orders_verdict compare(void *context, int call, const int slots[2], int64_t first, int64_t count,
+                                   int64_t *elements)
+{
+    struct formula *f = context;
+    (void)call, (void)first;
+    *elements = count * 20000;
+    return f->differs && !f->original_in[slots[0]] ? ORDERS_DIFFERS : ORDERS_SAME;
+}
+
+/* A search of so many seconds of the formula's clock. */
+static void find(struct orders_search *search, struct arena *arena, struct formula *formula, const char *path,
+                 double seconds)
+{
+    static struct orders_journal journal;
+    *search = (struct orders_search){.arena = arena,
+                                     .original = formula->original,
+                                     .machine = {formula, 2, read_clock, load, take_time, compare},
+                                     .options = {.temperature = 0.0005, .seconds = seconds, .restarts = 2, .seed = 7}};
+    if (path) {
+        search->journal = &journal;
+        CHECK(orders_journal_open(arena, &journal, path, "run"), "%s", path);
+    }
+    orders_find(search);
+    if (path)
+        orders_journal_close(&journal);
+    search->journal = NULL;
+}
+
+static const char *text_of(const struct orders_search *search)
+{
+    struct buffer text = {0};
+    native_write_order(search->original, search->best, &text);
+    const char *kept = arena_string(search->arena, text.data ? text.data : "");
+    buffer_free(&text);
+    return kept;
+}
+
+static struct formula begin(const struct native_code *original)
+{
+    struct formula f = {.original = original, .weight = 5e-4, .noise = 1e-4};
+    struct native_walk walk = {.code = native_copy(original), .seed = 99, .moves = 1u << MOVE_SWAP | 1u << MOVE_SLIDE};
+    for (int i = 0; i < 40; i++)
+        native_walk_step(&walk);
+    native_walk_end(&walk);
+    f.best = walk.code;
+    return f;
+}
+
+static void check_found(struct arena *arena, const struct native_code *original)
+{
+    struct formula f = begin(original);
+    struct orders_search search;
+    struct orders_gates gates;
+    find(&search, arena, &f, NULL, 60);
+    double before = time_of(&f, original), planted = time_of(&f, f.best), found = time_of(&f, search.best);
+    printf("# %d looks, %d steps taken: %.1f ns by order of ptxas, %.1f by the planted one, %.1f found\n",
+           search.looked, search.taken, before, planted, found);
+    CHECK(before > planted + 50 && found < planted + 10, "what is best was not found");
+    orders_pass_gates(&search, text_of(&search), &gates);
+    CHECK(!gates.refused, "%s", gates.refused);
+    CHECK(gates.launches >= 1000 && gates.elements >= 10000000 && gates.ratio + gates.error < 0, "gates");
+    CHECK(search.parts.count > 0 && search.effects.count > 0, "nothing is told");
+}
+
+/* What must not be written is not. */
+static void check_gates(struct arena *arena, const struct native_code *original)
+{
+    struct formula f = begin(original);
+    struct orders_search search;
+    struct orders_gates gates;
+    find(&search, arena, &f, NULL, 10);
+    const char *text = text_of(&search);
+    f.differs = true;
+    orders_pass_gates(&search, text, &gates);
+    CHECK(gates.refused && strstr(gates.refused, "results differ"), "%s", gates.refused);
+    f.differs = false;
+    f.fails = true;
+    orders_pass_gates(&search, text, &gates);
+    CHECK(gates.refused && strstr(gates.refused, "loaded"), "%s", gates.refused);
+    f.fails = false;
+    f.slower = 0.2;
+    orders_pass_gates(&search, text, &gates);
+    CHECK(gates.refused && strstr(gates.refused, "slower"), "%s", gates.refused);
+    f.slower = f.weight = 0;
+    orders_pass_gates(&search, text, &gates);
+    CHECK(gates.refused && strstr(gates.refused, "the noise"), "%s", gates.refused);
+    orders_pass_gates(&search, "    10: 0.0fe842\n", &gates);
+    CHECK(gates.refused && gates.launches == 0, "an order that is none was run");
+    orders_pass_gates(&search, "", &gates);
+    CHECK(gates.refused && gates.launches == 0, "%s", gates.refused);
+}
+
+/* Nothing but noise brings nothing. */
+static void check_noise(struct arena *arena, const struct native_code *original)
+{
+    struct formula f = begin(original);
+    struct orders_search search;
+    struct orders_gates gates;
+    f.weight = 0;
+    f.noise = 5e-3;
+    find(&search, arena, &f, NULL, 10);
+    orders_pass_gates(&search, text_of(&search), &gates);
+    CHECK(gates.refused, "noise was taken for a gain");
+}
+
+/* A search that was interrupted, in the middle of a line, and went on finds what one finds that was not. */
+static void check_resumed(struct arena *arena, const struct native_code *original)
+{
+    char path[] = "/tmp/tilecc-orders-XXXXXX";
+    struct formula f = begin(original), g = f, h = f;
+    struct orders_search whole, again, rest;
+    struct buffer lines = {0};
+    int file = mkstemp(path);
+    close(file);
+    find(&whole, arena, &f, path, 6);
+    find(&again, arena, &g, path, 6);
+    CHECK(g.asked == 0 && strcmp(text_of(&whole), text_of(&again)) == 0, "%d questions were asked again", g.asked);
+    CHECK(file_read(path, 0, &lines) && truncate(path, (off_t)(lines.size / 2)) == 0, "%s", path);
+    find(&rest, arena, &h, path, 6);
+    CHECK(h.asked > 0 && h.asked < f.asked, "%d of %d questions were asked again", h.asked, f.asked);
+    CHECK(strcmp(text_of(&whole), text_of(&rest)) == 0, "an interrupted search found another order");
+    buffer_free(&lines);
+    unlink(path);
+}
+
+static struct native_code *assemble(struct arena *arena)
+{
+    struct buffer text = {0};
+    struct child_result result = {0};
+    struct cubin_kernel *kernels;
+    const char *ptxas = getenv("PTXAS"), *source = getenv("SRCDIR"), *problem = "ptxas does not take it";
+    int architecture, count;
+    const char *arguments[] = {ptxas ? ptxas : "ptxas", "-arch=sm_90", "/dev/stdin", "-o", "/dev/stdout", NULL};
+    bool good = file_read(arena_printf(arena, "%s/tests/nvptx/native.ptx", source ? source : "."), 0, &text) &&
+                child_run(arguments, NULL, text.data, text.size, (struct child_limits){.seconds = 60}, &result) &&
+                cubin_read(arena, result.output.data, result.output.size, &architecture, &count, &kernels, &problem);
+    CHECK(good, "native.ptx: %s", problem);
+    return good ? nvptx_decode(arena, architecture, &kernels[0], result.output.data) : NULL;
+}
+
+int main(void)
+{
+    struct arena *arena = arena_create();
+    const struct native_code *code = assemble(arena);
+    if (code) {
+        check_found(arena, code);
+        check_gates(arena, code);
+        check_noise(arena, code);
+        check_resumed(arena, code);
+    }
+    arena_destroy(arena);
+    printf("1..1\n%sok 1 - orders searched without a GPU\n", failures ? "not " : "");
+    return failures != 0;
+}
