@@ -72,7 +72,8 @@ static bool write_file(const struct bench *bench, const char *name, const void *
 
 bool bench_write_program(struct bench *bench, enum exit_code *code)
 {
-    const struct embedded_file *measure = embedded_find("measure.h"), *header = embedded_find("tile_rt.h"),
+    const struct embedded_file *measure = embedded_find("measure.h"), *serve = embedded_find("serve.h"),
+                               *header = embedded_find("tile_rt.h"),
                                *run_time = emit_find_runtime(bench->options, code);
     struct buffer text = {0}, calls = {0};
     if (!run_time)
@@ -83,6 +84,7 @@ bool bench_write_program(struct bench *bench, enum exit_code *code)
                 write_file(bench, "measure.c", text.data, text.size) &&
                 write_file(bench, "tile_rt.h", header->data, header->size) &&
                 write_file(bench, "measure.h", measure->data, measure->size) &&
+                (!bench->serves || write_file(bench, "serve.h", serve->data, serve->size)) &&
                 write_file(bench, "tile_rt.o", run_time->data, run_time->size);
     if (!good)
         *code = EXIT_FILE;

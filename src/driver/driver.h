@@ -134,6 +134,7 @@ void products_print(const struct options *options); /* of the architectures of -
 
 enum exit_code bench_main(const struct options *options);
 enum exit_code tune_main(const struct options *options);
+enum exit_code tune_orders_main(const struct options *options);
 int info_main(int count, const char *const *arguments);
 int explain_main(int count, const char *const *arguments);
 #endif

@@ -119,16 +119,20 @@ static bool may_test(const struct options *options)
 /* What says how to measure would be ignored elsewhere. */
 static bool measures_rightly(const struct options *options)
 {
-    bool benches = options->bench_json || options->bench_against || options->bench_plot || options->bench_operations,
+    bool draws = options->bench_plot && !options->tune_native,
+         benches = options->bench_json || options->bench_against || draws || options->bench_operations,
          measures = options->bench_warm || options->bench_seconds > 0,
          tunes = options->tune_budget > 0 || options->tune_parts || options->tune_merge || options->tune_traces.count ||
-                 options->tune_seed;
+                 options->tune_seed || options->tune_native,
+         orders = options->tune_moves || options->tune_temperature > 0 || options->tune_restarts;
     if (benches && !options->run_bench)
         driver_error(options, "--json, --against, --plot and --operations belong to 'tilecc bench'");
     else if (measures && !options->run_bench && !options->run_tune)
         driver_error(options, "--warm and --seconds belong to 'tilecc bench' and 'tilecc tune'");
     else if (tunes && !options->run_tune)
-        driver_error(options, "--budget, --trace, --part, --merge and --seed belong to 'tilecc tune'");
+        driver_error(options, "--budget, --trace, --part, --merge, --seed and --native belong to 'tilecc tune'");
+    else if (orders && !options->tune_native)
+        driver_error(options, "--moves, --temperature and --restarts belong to 'tilecc tune --native'");
     else
         return true;
     return false;
@@ -199,6 +203,8 @@ static int run(const struct options *options)
     }
     if (options->run_bench)
         return (int)bench_main(options);
+    if (options->run_tune && options->tune_native)
+        return (int)tune_orders_main(options);
     if (options->run_tune)
         return (int)tune_main(options);
     if (!options->files.count) {

@@ -434,6 +434,36 @@ static bool parse_shared_header(struct options *options, const char *name)
     return good;
 }
 
+/* In the order of enum native_move. */
+static bool parse_moves(struct options *options, const char *text)
+{
+    static const char *const names[] = {"swap", "slide", "stall", "yield"};
+    for (const char *at = text; *at;) {
+        size_t size = strcspn(at, ","), found = 0;
+        while (found < 4 && !(strlen(names[found]) == size && strncmp(names[found], at, size) == 0))
+            found++;
+        if (found == 4) {
+            driver_error(options, "--moves: '%.*s' is no move; they are swap, slide, stall and yield", (int)size, at);
+            return false;
+        }
+        options->tune_moves |= 1u << found;
+        at += size + (at[size] == ',');
+    }
+    if (!*text)
+        driver_error(options, "--moves names swap, slide, stall or yield");
+    return *text != 0;
+}
+
+static bool parse_temperature(struct options *options, const char *text)
+{
+    char *end;
+    options->tune_temperature = strtod(text, &end);
+    bool good = end != text && !*end && options->tune_temperature > 0 && options->tune_temperature <= 1;
+    if (!good)
+        driver_error(options, "--temperature: '%s' is no number above 0, and 1 at the most", text);
+    return good;
+}
+
 static bool parse_part(struct options *options, const char *text)
 {
     char *end;
@@ -537,6 +567,10 @@ static bool apply(struct options *o, enum option_id id, const char *value)
     case OPTION_TUNE_TRACE: vector_push(o->arena, &o->tune_traces, value); return true;
     case OPTION_TUNE_PART: return parse_part(o, value);
     case OPTION_TUNE_MERGE: o->tune_merge = true; return true;
+    case OPTION_TUNE_NATIVE: o->tune_native = true; return true;
+    case OPTION_TUNE_MOVES: return parse_moves(o, value);
+    case OPTION_TUNE_TEMPERATURE: return parse_temperature(o, value);
+    case OPTION_TUNE_RESTARTS: return parse_int(o, "--restarts", value, 1, &o->tune_restarts);
     case OPTION_TUNE_SEED: return parse_count(o, "--seed", value, INT64_MAX, &o->tune_seed);
     case OPTION_JOBS: return !*value || parse_int(o, "-j", value, 1, &o->jobs);
     case OPTION_VERSION: o->print_version = true; return true;

@@ -107,6 +107,10 @@ struct options {
     double tune_budget;        /* seconds; 0: not given */
     int tune_part, tune_parts; /* 1/8; 0: not given */
     int64_t tune_seed;
+    bool tune_native;
+    unsigned tune_moves;     /* a bit for each enum native_move; 0: all */
+    double tune_temperature; /* 0: not given */
+    int tune_restarts;       /* 0: not given */
     VECTOR(const char *) tune_traces;
     struct tune *tune; /* of a compilation that `tilecc tune` asks for, or NULL */
     int tool_seconds;

@@ -73,6 +73,10 @@ TUNE_TRACE|--trace=t|echo '3 k_axpy(2,[9])' >t; tilecc tune -arch=cpu --seconds=
 TUNE_PART|--part=1/2|tilecc tune -arch=cpu --seconds=1e-9 OPT k.tile 'k_axpy(2, [9])' >/dev/null 2>&1; grep -c values k.tuning.log
 TUNE_MERGE|--merge|tilecc tune -arch=cpu OPT k.tile 'k_axpy(2, [9])' >/dev/null 2>&1; ls
 TUNE_SEED|--seed=2|tilecc -arch=cpu OPT k.tile; ls
+TUNE_NATIVE|--native|tilecc -arch=cpu OPT k.tile; ls
+TUNE_MOVES|--moves=swap|tilecc -arch=cpu OPT k.tile; ls
+TUNE_TEMPERATURE|--temperature=0.1|tilecc -arch=cpu OPT k.tile; ls
+TUNE_RESTARTS|--restarts=3|tilecc -arch=cpu OPT k.tile; ls
 FORMAT|-fdiagnostics-format=json|echo bad >b.tile; tilecc OPT b.tile
 ERROR_LIMIT|-ferror-limit=1|sed 's/x\[/z[/; s/a \*/q */' k.tile >b.tile; tilecc -fsyntax-only OPT b.tile
 JOBS|-j3|MAKEFLAGS= tilecc -v -arch=sm_80 --dryrun OPT k.tile

@@ -55,6 +55,7 @@ struct bench {
     const char *source, *folder; /* where the program is made */
     const char *compiler;        /* of C */
     bool on_gpu;
+    bool serves; /* the program is told what to do (orders/serve.h), and runs code as ptxas made it */
     struct bench_call *calls;
     int call_count;
     /* what the program says of the device */

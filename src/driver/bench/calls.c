@@ -258,5 +258,9 @@ bool bench_bind(struct bench *bench, struct compilation *compilation)
     if (!bench_bind_calls(bench, compilation))
         return false;
     keep_called(bench, compilation->module);
+    if (bench->serves) {
+        compilation->module->orders.count = 0;
+        return true;
+    }
     return bench_prepare_checks(bench);
 }

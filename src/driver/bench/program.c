@@ -184,6 +184,8 @@ void bench_put_program(struct buffer *out, const struct bench *bench)
     struct buffer list = {0};
     buffer_puts(out, "/* Made by tilecc bench: calls of calls.c, which measure.h times. */\n#include \"tile_rt.h\"\n"
                      "#include \"measure.h\"\n");
+    if (bench->serves)
+        buffer_puts(out, "#include \"serve.h\"\n");
     for (int i = 0; i < bench->call_count; i++) {
         int memory[ASKED_MOST_PARAMETERS], count = number_memories(&bench->calls[i], memory);
         buffer_putc(out, '\n');
@@ -195,10 +197,9 @@ void bench_put_program(struct buffer *out, const struct bench *bench)
         buffer_printf(&list, "    {tile_rt_bench_call_%d, tile_rt_bench_query_%d, %d, %d, memories_%d},\n", i, i, count,
                       (int)bench->calls[i].check, i);
     }
-    buffer_printf(
-        out,
-        "\nstatic const struct measure_call calls[] = {\n%s};\n\n"
-        "int main(int count, char **arguments)\n{\n    return measure_main(calls, %d, count, arguments);\n}\n",
-        list.data, bench->call_count);
+    buffer_printf(out,
+                  "\nstatic const struct measure_call calls[] = {\n%s};\n\n"
+                  "int main(int count, char **arguments)\n{\n    return %s_main(calls, %d, count, arguments);\n}\n",
+                  list.data, bench->serves ? "serve" : "measure", bench->call_count);
     buffer_free(&list);
 }

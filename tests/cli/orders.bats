@@ -1,0 +1,77 @@
+#!/usr/bin/env bats
+# tilecc tune --native from end to end with a made-up GPU (tests/runtime/fake_gpu.c), whose launches take what the cubin says.
+
+load helper
+
+setup_file() {
+    export TILECC_CACHE=
+    ${CC:-cc} -std=c11 -D_GNU_SOURCE -O2 -Wall -Wextra -Wconversion -Werror -shared -fPIC "$BATS_TEST_DIRNAME/../runtime/fake_gpu.c" \
+        -o "$BATS_FILE_TMPDIR/libcuda.so.1" -lpthread
+}
+
+native() { LD_LIBRARY_PATH=$BATS_FILE_TMPDIR tilecc tune --native -arch=sm_90a --budget=0.3 "$@"; }
+call='k_axpy(2, [5000])'
+
+@test "an order is found, told, drawn, written, and taken without a GPU; the same command finds it again" {
+    mkdir folders
+    TMPDIR=$PWD/folders expect 0 native k.tile "$call" --plot=k.svg
+    contains 'one cycle more at each instruction costs'
+    contains 'proved; the same bits over 2000 launches and 10000000 elements'
+    contains '1 of 1 kernel in another order'
+    grep -q '^native sm_90a [0-9a-f]\{32\} # k_axpy' k.tuning || { cat k.tuning; return 1; }
+    grep -q '<circle' k.svg
+    [ -z "$(ls folders)" ]
+    expect 0 tilecc -arch=sm_90a k.tile -o plain.o
+    expect 0 tilecc -arch=sm_90a --tuning=k.tuning k.tile -o tuned.o
+    lacks order-left-out
+    ! cmp -s plain.o tuned.o || { echo 'the order was not taken'; return 1; }
+    cp k.tuning first
+    expect 0 native k.tile "$call"
+    sed 's/ #.*//' first >a && sed 's/ #.*//' k.tuning >b && cmp a b
+    # a truncated file, and another compiler's code: the plain code
+    sed '/^native/s/ [0-9a-f]\{32\}/ 00000000000000000000000000000000/' first >other.tuning
+    expect 0 tilecc -arch=sm_90a --tuning=other.tuning k.tile -o other.o
+    contains order-left-out
+    cmp other.o plain.o
+    sed '$s/ [^ ]*$//' first >cut.tuning
+    expect 0 tilecc -arch=sm_90a --tuning=cut.tuning k.tile -o cut.o
+    contains order-left-out
+    cmp cut.o plain.o
+}
+
+@test "what the file holds stays, and its schedules are those whose code is searched" {
+    printf 'tuning 1\naxpy sm_90a\n    [B=128]\n' >k.tuning
+    expect 0 native k.tile "$call" --tuning=k.tuning
+    contains 'in another order'
+    [ "$(sed -n 2,3p k.tuning)" = $'axpy sm_90a\n    [B=128]' ] || { cat k.tuning; return 1; }
+    [ "$(grep -c ^native k.tuning)" = 1 ]
+    expect 0 tilecc -arch=sm_90a --tuning=k.tuning k.tile -o k.o
+    lacks order-left-out
+}
+
+@test "an order that gives other results, or stops the GPU, is not written" {
+    FAKE_DIFFERS=1 expect 0 native k.tile "$call"
+    contains "the order of ptxas stays: results differ from those of the code as ptxas made it"
+    [ "$(grep -vc '^#' k.tuning)" = 1 ]
+    rm k.tuning*
+    FAKE_FAILS=1 expect 0 native k.tile "$call"
+    contains 'the order of ptxas stays'
+    [ "$(grep -vc '^#' k.tuning)" = 1 ]
+}
+
+@test "without a GPU, for a processor and for what it does not take it says so" {
+    expect 4 tilecc tune --native k.tile "$call"
+    contains 'there is no GPU here'
+    expect 2 tilecc tune --native -arch=cpu k.tile "$call"
+    contains "looks for orders of a GPU's machine code"
+    expect 5 tilecc tune --native -arch=sm_90a k.tile "$call"
+    contains 'the kernels cannot be run: there is no NVIDIA driver'
+    expect 2 native k.tile "$call" --part=1/2
+    contains "'tilecc tune --native' makes what it measures"
+    expect 2 native k.tile "$call" --moves=jump
+    contains "'jump' is no move"
+    expect 2 native k.tile "$call" --temperature=2
+    contains 'is no number above 0'
+    expect 2 tilecc tune -arch=cpu --moves=swap k.tile "$call"
+    contains "belong to 'tilecc tune --native'"
+}
