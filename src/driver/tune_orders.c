@@ -29,6 +29,7 @@ struct tuned_orders {
     VECTOR(const struct orders_search *) searches;
     VECTOR(const char *) names;
     VECTOR(const char *) digests; /* of all kernels that were searched */
+    struct buffer before;         /* the file as it was */
     struct buffer orders;         /* lines of the file */
     int kernels, taken;
 };
@@ -85,15 +86,16 @@ static bool start_program(struct tuned_orders *t)
 
 /* What the answers of a search depend on, beside what it asks. */
 static const char *run_of(const struct tuned_orders *t, const struct orders_search *search, const char *digest,
-                          const struct orders_machine *machine, const char *const *calls)
+                          const char *start, const char *const *calls)
 {
     const struct orders_options *o = &search->options;
     struct buffer all = {0};
     buffer_printf(&all, "%s %s %s %s %x %a %a %d %llu\n", TILECC_VERSION, digest, t->program.device,
                   t->program.driver ? t->program.driver : "", o->moves, o->temperature, o->seconds, o->restarts,
                   (unsigned long long)o->seed);
-    for (int i = 0; i < machine->call_count; i++)
+    for (int i = 0; i < search->machine.call_count; i++)
         buffer_printf(&all, "%s\n", calls[i]);
+    buffer_puts(&all, start);
     const char *run = native_digest(t->arena, all.data, all.size);
     buffer_free(&all);
     return run;
@@ -127,6 +129,18 @@ static struct native_code *read_code(struct tuned_orders *t, struct orders_kerne
     return *problem ? NULL : code;
 }
 
+/* The order of the code that the file holds already; "": none. */
+static const char *find_before(const struct tuned_orders *t, const char *digest)
+{
+    const char *head = arena_printf(t->arena, "native %s %s", t->row->name, digest);
+    const char *line = t->before.size ? strstr(t->before.data, head) : NULL, *end;
+    if (!line || (line != t->before.data && line[-1] != '\n') || !(line = strchr(line, '\n')))
+        return "";
+    for (end = ++line; *end == ' ' && strchr(end, '\n');)
+        end = strchr(end, '\n') + 1;
+    return arena_substring(t->arena, line, (size_t)(end - line));
+}
+
 static void take_order(struct tuned_orders *t, const char *digest, const char *text, const struct orders_gates *gates)
 {
     buffer_printf(&t->orders, "\nnative %s %s # %s: %+.2f %% (%+.2f to %+.2f) on %s\n%s", t->row->name, digest, t->now,
@@ -144,11 +158,13 @@ static void search_code(struct tuned_orders *t, const struct native_code *code, 
     struct orders_journal journal;
     struct orders_gates gates;
     struct buffer text = {0}, told = {0};
+    const char *start = find_before(t, digest), *problem;
     *search = (struct orders_search){
         .arena = t->arena,
         .machine = *machine,
         .journal = &journal,
         .original = code,
+        .start = *start ? native_read_order(code, start, &problem) : NULL,
         .progress = show,
         .progress_context = t,
         .options = {.moves = o->tune_moves,
@@ -156,7 +172,7 @@ static void search_code(struct tuned_orders *t, const struct native_code *code, 
                     .seconds = t->seconds,
                     .restarts = o->tune_restarts ? o->tune_restarts : USUAL_RESTARTS,
                     .seed = (uint64_t)o->tune_seed}};
-    if (!orders_journal_open(t->arena, &journal, t->journal_path, run_of(t, search, digest, machine, calls)))
+    if (!orders_journal_open(t->arena, &journal, t->journal_path, run_of(t, search, digest, start, calls)))
         fprintf(stderr, "tilecc: '%s' cannot be kept, so that a search that is interrupted begins anew: %s\n",
                 t->journal_path, strerror(errno));
     orders_find(search);
@@ -180,7 +196,7 @@ static void search_kernel(struct tuned_orders *t, int number)
 {
     struct orders_kernel *kernel = &t->program.kernels[number];
     struct orders_machine machine = orders_program_machine(&t->program, number);
-    const char **calls = ARENA_ARRAY(t->arena, const char *, t->bench.call_count), *digest, *problem;
+    const char **calls = ARENA_ARRAY(t->arena, const char *, t->bench.call_count), *digest = NULL, *problem = NULL;
     int count = 0;
     for (int i = 0; i < t->bench.call_count; i++)
         if (t->program.calls[i].kernel == number)
@@ -189,11 +205,12 @@ static void search_kernel(struct tuned_orders *t, int number)
     struct native_code *code = count ? read_code(t, kernel, &digest, &problem) : NULL;
     if (!count)
         return;
-    if (code) {
+    const char *refused = code ? orders_refuse_code(&machine) : problem;
+    if (!refused) {
         search_code(t, code, digest, &machine, calls);
         vector_push(t->arena, &t->digests, digest);
     } else
-        printf("%s: no other order is tried: %s\n", t->now, problem);
+        printf("%s: no other order is tried: %s\n", t->now, refused);
     progress_pass(t->progress, 1);
 }
 
@@ -226,22 +243,28 @@ static void put_before(const struct tuned_orders *t, struct buffer *out, const s
         out->size--;
 }
 
-static bool write_file(struct tuned_orders *t)
+static bool read_before(struct tuned_orders *t)
 {
-    struct buffer before = {0}, out = {0};
-    if (!file_read(t->output, 1 << 30, &before) && errno != ENOENT) {
+    if (!file_read(t->output, 1 << 30, &t->before) && errno != ENOENT) {
         driver_error(t->options, "cannot read '%s': %s", t->output, strerror(errno));
         return false;
     }
-    if (before.size)
-        put_before(t, &out, &before);
+    buffer_putc(&t->before, 0); /* it is searched as a text */
+    t->before.size--;
+    return true;
+}
+
+static bool write_file(struct tuned_orders *t)
+{
+    struct buffer out = {0};
+    if (t->before.size)
+        put_before(t, &out, &t->before);
     else
         buffer_printf(&out, "# %s.tile: orders by tilecc tune --native, tilecc %s, on %s%s%s\ntuning 1\n",
                       compile_stem(t->options, t->bench.source), TILECC_VERSION, t->program.device,
                       t->program.driver ? ", driver " : "", t->program.driver ? t->program.driver : "");
     buffer_append(&out, t->orders.data ? t->orders.data : "", t->orders.size);
     bool good = driver_write(t->options, t->output, out.data, out.size);
-    buffer_free(&before);
     buffer_free(&out);
     return good;
 }
@@ -308,6 +331,8 @@ enum exit_code tune_orders_main(const struct options *given)
     t.output = options.output ? options.output
                               : arena_printf(t.arena, "%s.tuning", compile_stem(&options, t.bench.source));
     t.journal_path = arena_printf(t.arena, "%s.orders.log", t.output);
+    if (!read_before(&t))
+        return EXIT_FILE;
     if (!folder_make(t.arena, "tilecc-tune", &folder)) {
         driver_error(&options, "cannot make the folder '%s': %s", folder.path, strerror(errno));
         return EXIT_FILE;
@@ -320,5 +345,6 @@ enum exit_code tune_orders_main(const struct options *given)
     orders_program_end(&t.program);
     folder_remove(&folder);
     buffer_free(&t.orders);
+    buffer_free(&t.before);
     return code;
 }

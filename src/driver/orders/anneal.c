@@ -246,12 +246,26 @@ static void restart(struct orders_search *search, double seconds)
     native_walk_end(&a.walk);
 }
 
+/* Another device, or another driver, may find it slower. */
+static void begin_from(struct orders_search *search, const struct native_code *start)
+{
+    struct orders_answer answer = orders_ask(search, start, NULL, ORDERS_JUDGE);
+    if (answer.failed || answer.ratio >= 0)
+        return;
+    copy_order(search->best, start);
+    search->best_ratio = answer.ratio;
+    search->best_error = answer.error;
+    note(search, answer.ratio, POINT_BEST);
+}
+
 void orders_find(struct orders_search *search)
 {
     enum { PRUNE_PART = 7 }; /* of the seconds */
     const struct orders_options *options = &search->options;
     search->seed = options->seed;
     search->best = native_copy(search->original);
+    if (search->start)
+        begin_from(search, search->start);
     orders_weigh(search);
     double rest = options->seconds * (1 - 1.0 / PRUNE_PART) - search->clock;
     for (int i = 0; i < options->restarts && search->worth && rest > 0; i++)

@@ -36,6 +36,20 @@ static bool load(struct orders_search *search, int slots[2], bool turned)
     return true;
 }
 
+const char *orders_refuse_code(const struct orders_machine *machine)
+{
+    static const int own[2] = {0, 0}; /* what the run time has loaded */
+    for (int call = 0; call < machine->call_count; call++) {
+        int64_t elements;
+        enum orders_verdict verdict = machine->check(machine->context, call, own, 0, LAUNCHES_AT_ONCE, &elements);
+        if (verdict == ORDERS_FAILED)
+            return "a launch fails";
+        if (verdict == ORDERS_DIFFERS)
+            return "its own results are not the same bits each time, so that none could be judged";
+    }
+    return NULL;
+}
+
 /* NULL, or why results cannot be relied on. */
 static const char *compare_results(struct orders_search *search, struct orders_gates *gates)
 {

@@ -94,6 +94,7 @@ struct orders_search {
     void (*progress)(void *context, const struct orders_search *search);
     void *progress_context;
     const struct native_code *original;
+    const struct native_code *start; /* an order that was found before, or NULL */
     /* what comes of it */
     struct native_code *best;      /* the original's, where nothing is better */
     double best_ratio, best_error; /* as it was measured last beside the original */
@@ -132,6 +133,8 @@ struct orders_gates {
     struct orders_shape *shapes; /* a call each */
     double ratio, error;         /* of all, as above */
 };
+/* NULL, or why no order of the code could be judged: its own results are not the same bits each time. */
+const char *orders_refuse_code(const struct orders_machine *machine);
 /* Whether the best order passes; `text`: as it will be written. */
 void orders_pass_gates(struct orders_search *search, const char *text, struct orders_gates *gates);
 
