@@ -15,7 +15,10 @@ enum {
     MOST_FAILURES = 20, /* of orders that stop the GPU: then the proofs are wrong, and so is all that comes of them */
     MOST_IDLE = 4000    /* moves that the proofs refuse, one behind the other */
 };
-static const double coolest = 0.1, least_error = 1e-4;
+static const double
+    coolest = 0.1,
+    least_error = 1e-4,
+    doubt = 0.7; /* of a measurement's error, by which a step must be better than it seems: most steps change nothing */
 static const int pairs_of[] = {[ORDERS_LOOK] = 3, [ORDERS_MEASURE] = 12, [ORDERS_JUDGE] = 32};
 
 /* ---- questions ---- */
@@ -77,6 +80,19 @@ static int put_code(struct orders_search *search, const struct native_code *code
     return slot;
 }
 
+/* A few launches: an order that is wrong would spoil all that come from it. */
+static bool gives_same(struct orders_search *search, const int slots[2])
+{
+    enum { FEW_LAUNCHES = 4 };
+    const struct orders_machine *machine = &search->machine;
+    bool same = true;
+    for (int call = 0; call < machine->call_count && same; call++) {
+        int64_t elements;
+        same = machine->check(machine->context, call, slots, search->looked, FEW_LAUNCHES, &elements) == ORDERS_SAME;
+    }
+    return same;
+}
+
 static struct orders_answer measure(struct orders_search *search, const struct native_code *code,
                                     const struct native_code *beside, enum orders_effort effort)
 {
@@ -104,7 +120,19 @@ static struct orders_answer measure(struct orders_search *search, const struct n
     }
     answer.ratio /= calls;
     answer.error = sqrt(square) / calls;
+    if (effort == ORDERS_JUDGE)
+        answer.failed = !gives_same(search, slots);
     return answer;
+}
+
+/* It was proved, so that somebody will want to see it. */
+static void keep_failure(struct orders_search *search, const struct native_code *code)
+{
+    struct buffer text = {0};
+    native_write_order(search->original, code, &text);
+    search->failure = arena_string(search->arena, text.data ? text.data : "");
+    search->failed++;
+    buffer_free(&text);
 }
 
 struct orders_answer orders_ask(struct orders_search *search, const struct native_code *code,
@@ -130,7 +158,8 @@ struct orders_answer orders_ask(struct orders_search *search, const struct nativ
     search->clock += answer.seconds;
     search->looked += effort == ORDERS_LOOK;
     search->measured += effort != ORDERS_LOOK;
-    search->failed += answer.failed;
+    if (answer.failed)
+        keep_failure(search, code);
     if (search->progress)
         search->progress(search->progress_context, search);
     return answer;
@@ -180,7 +209,7 @@ static bool is_taken(struct annealing *a, double *ratio)
         return false;
     struct orders_answer answer = orders_ask(search, a->walk.code, a->before, ORDERS_MEASURE);
     *ratio = answer.ratio;
-    return !answer.failed && answer.ratio <= -temperature * log(chance(search));
+    return !answer.failed && answer.ratio + doubt * answer.error <= -temperature * log(chance(search));
 }
 
 static void keep_best(struct annealing *a, const struct orders_answer *answer)
@@ -194,12 +223,25 @@ static void keep_best(struct annealing *a, const struct orders_answer *answer)
     note(search, answer->ratio, POINT_BEST);
 }
 
+static void go_back(struct annealing *a)
+{
+    copy_order(a->walk.code, a->search->best);
+    copy_order(a->before, a->search->best);
+    a->ratio = a->search->best_ratio;
+    native_walk_end(&a->walk); /* the proof is of another order */
+}
+
+/* Where the steps have led, by the original. */
 static void anchor(struct annealing *a)
 {
+    const struct orders_search *search = a->search;
     struct orders_answer answer = orders_ask(a->search, a->walk.code, NULL, ORDERS_JUDGE);
+    double bound = search->best_ratio + 2 * (answer.error + search->best_error + temperature_of(a));
     a->since_anchor = 0;
-    if (answer.failed)
+    if (answer.failed || answer.ratio > bound) {
+        go_back(a);
         return;
+    }
     a->ratio = answer.ratio;
     keep_best(a, &answer);
 }

@@ -104,7 +104,8 @@ struct orders_search {
     VECTOR(struct orders_part) parts;
     VECTOR(struct orders_point) points;
     int tried, looked, measured, taken, failed;
-    double clock; /* seconds that answers took */
+    const char *failure; /* the last one that failed */
+    double clock;        /* seconds that answers took */
     /* while it goes on */
     uint64_t seed;
     uint32_t *shares;

@@ -26,34 +26,53 @@ static int end_of(const struct orders_search *search, const struct native_code *
     return end;
 }
 
-static bool take_back(const struct orders_search *search, struct native_code *code, int first, int end)
+/* Takes parts back.  False: what is left is not right. */
+static bool take_back(const struct orders_search *search, struct native_code *code, const struct orders_part *parts,
+                      int count)
 {
-    memcpy(code->instructions + first, search->original->instructions + first,
-           sizeof *code->instructions * (size_t)(end - first));
+    for (int i = 0; i < count; i++)
+        memcpy(code->instructions + parts[i].first, search->original->instructions + parts[i].first,
+               sizeof *code->instructions * (size_t)(parts[i].end - parts[i].first));
     return native_check_order(search->original, code, NULL) + native_check_times(code, NULL) == 0;
+}
+
+/* Of so many neighbours those that bring nothing go, most of them together. */
+static void prune_parts(struct orders_search *search, struct orders_part *parts, int count)
+{
+    struct native_code *without = native_copy(search->best);
+    struct orders_answer answer = {.failed = true};
+    if (search->clock > search->options.seconds)
+        return;
+    if (take_back(search, without, parts, count))
+        answer = orders_ask(search, search->best, without, ORDERS_MEASURE);
+    if (!answer.failed && answer.ratio >= -answer.error) {
+        search->best = without;
+        for (int i = 0; i < count; i++)
+            parts[i].end = parts[i].first;
+    } else if (count > 1) {
+        prune_parts(search, parts, count / 2);
+        prune_parts(search, parts + count / 2, count - count / 2);
+    } else if (!answer.failed) {
+        parts[0].ratio = answer.ratio;
+        parts[0].error = answer.error;
+    }
 }
 
 void orders_prune(struct orders_search *search)
 {
-    search->parts.count = 0;
+    VECTOR(struct orders_part) parts = {0};
     for (int first = 0, end; first < search->best->count; first = end) {
         end = first + 1;
         if (!is_moved(search, search->best, first))
             continue;
         end = end_of(search, search->best, first);
-        struct native_code *without = native_copy(search->best);
-        struct orders_part part = {first, end, 0, 0};
-        if (search->clock < search->options.seconds && take_back(search, without, first, end)) {
-            struct orders_answer answer = orders_ask(search, search->best, without, ORDERS_MEASURE);
-            part.ratio = answer.ratio;
-            part.error = answer.error;
-            if (!answer.failed && answer.ratio >= -answer.error) {
-                search->best = without;
-                continue;
-            }
-        }
-        vector_push(search->arena, &search->parts, part);
+        vector_push(search->arena, &parts, ((struct orders_part){first, end, 0, 0}));
     }
+    if (parts.count)
+        prune_parts(search, parts.data, parts.count);
+    for (int i = 0; i < parts.count; i++)
+        if (parts.data[i].end > parts.data[i].first)
+            vector_push(search->arena, &search->parts, parts.data[i]);
     struct orders_answer answer = orders_ask(search, search->best, NULL, ORDERS_JUDGE);
     search->best_ratio = answer.failed ? 0 : answer.ratio;
     search->best_error = answer.error;

@@ -33,6 +33,10 @@ static int compare_effects(const struct orders_effect *a, const struct orders_ef
 static void put_effects(struct buffer *out, const struct orders_search *search)
 {
     enum { MOST_EFFECTS = 5 };
+    if (!search->all.end) {
+        buffer_puts(out, "    with a cycle more at each instruction it fails\n");
+        return;
+    }
     buffer_printf(out, "    one cycle more at each instruction costs %.1f %%%s\n", 100 * (exp(search->all.ratio) - 1),
                   search->worth ? "" : ": no order can bring anything");
     double below = INFINITY;
@@ -73,9 +77,10 @@ void orders_tell(struct buffer *out, const struct orders_search *search, const s
                  const char *const *calls)
 {
     put_effects(out, search);
-    buffer_printf(out,
-                  "    %d orders tried, %d looks, %d measurements, %d steps taken, %d stopped the GPU, in %.1f s\n",
+    buffer_printf(out, "    %d orders tried, %d looks, %d measurements, %d steps taken, %d failed, in %.1f s\n",
                   search->tried, search->looked, search->measured, search->taken, search->failed, search->clock);
+    if (search->failure)
+        buffer_printf(out, "    proved, and wrong nevertheless (please report it):\n%s", search->failure);
     put_parts(out, search);
     if (gates->launches)
         buffer_printf(out, "    proved; the same bits over %lld launches and %lld elements\n",

@@ -7,7 +7,7 @@
 
 enum {
     FEW = 8,         /* instructions that are not weighed apart */
-    MOST_SHARE = 40, /* of a place that matters most, where others have 1 */
+    MOST_SHARE = 40, /* of a place that matters most, where one that hardly does has 1 */
     LONGEST_STALL = 10
 };
 static const double least_effect = 0.002, /* of all instructions: less, and a search cannot pay */
@@ -34,7 +34,8 @@ static bool effect_of(struct orders_search *search, int first, int end, enum ord
     if (!slow_down(code, first, end))
         return false;
     struct orders_answer answer = orders_ask(search, code, NULL, effort);
-    *effect = (struct orders_effect){first, end, answer.ratio, answer.error, false};
+    if (!answer.failed)
+        *effect = (struct orders_effect){first, end, answer.ratio, answer.error, false};
     return !answer.failed;
 }
 
@@ -62,11 +63,11 @@ static void set_shares(struct orders_search *search)
         if (!search->effects.data[i].split)
             most = fmax(most, weight_of(&search->effects.data[i]));
     for (int i = 0; i < search->original->count; i++)
-        share[i] = 1;
+        share[i] = 0;
     for (int i = 0; i < search->effects.count; i++) {
         const struct orders_effect *e = &search->effects.data[i];
         for (int k = e->first; k < e->end && !e->split; k++)
-            share[k] += (uint32_t)lrint(MOST_SHARE * weight_of(e) / most);
+            share[k] = 1 + (uint32_t)lrint(MOST_SHARE * weight_of(e) / most);
     }
     for (int i = 0; i < search->original->count; i++)
         share[i] = sum += share[i];
