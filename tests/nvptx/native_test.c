@@ -448,6 +448,41 @@ static void damage(const unsigned char *text, size_t size)
     }
 }
 
+/* Two instructions one behind the other, on sm_90: so many cycles are right, one less is refused. */
+static void check_pairs(void)
+{
+    enum { CONTROL_AT = 41, NO_BOARDS = 0x7f0, LONG = NO_BOARDS | 6 };
+    static const struct {
+        const char *what;
+        uint64_t words[4];
+        int least;
+    } rows[] = {
+        {"a load behind a barrier", {0x7b1d, 0x10000, 0x6ff0a7984, 0x8000800}, 6},
+        {"an addend's low half", {0x100027202, 0xf00, 0x1006027225, 0x78e0002}, 5},
+        {"an addend's high half", {0x100037202, 0xf00, 0x1006027225, 0x78e0002}, 3},
+        {"a factor", {0x100067202, 0xf00, 0x1006027225, 0x78e0002}, 5},
+        {"an address from constant memory", {0xae00000e7ab9, 0xa00, 0xe08047981, 0xc1e9d00}, 8},
+        {"a load over a result", {0x1000a7202, 0xf00, 0x6ff0a7984, 0x8000800}, 6},
+    };
+    struct arena *arena = arena_create();
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        uint64_t words[6] = {0, 0, 0, 0, 0x794d, 0x3800000 | (uint64_t)(NO_BOARDS | 5) << CONTROL_AT};
+        memcpy(words, rows[i].words, sizeof rows[i].words);
+        words[1] |= (uint64_t)LONG << CONTROL_AT;
+        words[3] |= (uint64_t)LONG << CONTROL_AT;
+        struct native_code *code = native_decode(arena, 90, words, sizeof words);
+        struct native_faults faults = faults_create(arena);
+        CHECK(!code->problem, "%s: %s", rows[i].what, code->problem);
+        code->instructions[0].control.stall = (unsigned char)rows[i].least;
+        CHECK(native_check_times(code, &faults) == 0, "%s is refused after %d cycles", rows[i].what, rows[i].least);
+        show(&faults);
+        code->instructions[0].control.stall--;
+        CHECK(native_check_times(code, NULL) > 0, "%s is taken a cycle too early", rows[i].what);
+        planted++;
+    }
+    arena_destroy(arena);
+}
+
 /* A block of more cycles than a short holds: what stands behind them is proved as anywhere else. */
 static void check_long_block(void)
 {
@@ -537,6 +572,7 @@ int main(int argument_count, char **arguments)
         assemble_and_check("sm_80");
         assemble_and_check("sm_90");
         check_long_block();
+        check_pairs();
         CHECK(planted >= 60, "%d planted mistakes are fewer than 60", planted);
         printf("# %d planted mistakes\n", planted);
     }

@@ -16,16 +16,15 @@
 
 enum {
     BOARD_DELAY = 2,      /* cycles until a wait sees that a scoreboard is busy */
-    LEAST_VARIABLE = 10,  /* cycles that no operation of variable time is faster than */
     MOST_CLOCK = 1 << 14, /* where cycles are counted anew, so that they fit into a short */
     MOST_SPACE = 16,      /* above all rows of SPACE */
-    CYCLES = NATIVE_REGISTERS_END * (NATIVE_PORTS + 1 + NATIVE_LATE_ROWS),
+    CYCLES = NATIVE_REGISTERS_END * (NATIVE_PORTS + 2 + NATIVE_LATE_ROWS),
     PENDING = 0x80 /* beside the scoreboards of a flight */
 };
 
 struct flight {
     unsigned char writes, reads; /* PENDING and scoreboards */
-    bool guarded;                /* its guard has the value that it had */
+    bool guarded;                /* its guard has the value that it had; false where it is none */
 };
 
 struct native_state {
@@ -33,6 +32,7 @@ struct native_state {
         struct {
             short ready[NATIVE_REGISTERS_END][NATIVE_PORTS];
             short written[NATIVE_REGISTERS_END];                /* when a fixed write is done */
+            short settled[NATIVE_REGISTERS_END];                /* from when one of variable time may write */
             short read[NATIVE_LATE_ROWS][NATIVE_REGISTERS_END]; /* until when a late reader needs it */
         };
         short cycles[CYCLES]; /* the same in a row */
@@ -134,6 +134,7 @@ static void take_waits(struct native_checking *c, struct native_state *s, int at
             f->writes = f->reads = 0;
         if (f->reads & waits)
             f->reads = 0;
+        f->guarded = f->guarded && is_flying(f);
     }
     sum_flying(c, s);
 }
@@ -245,7 +246,7 @@ static void begin_flight(struct native_checking *c, struct native_state *s, int 
     bool flew = is_flying(f);
     f->writes = native_first(&c->variables[v].writes) >= 0 ? (unsigned char)(PENDING | own) : 0;
     f->reads = native_first(&c->variables[v].reads) >= 0 ? (unsigned char)(PENDING | own | board_bit(boards[1])) : 0;
-    f->guarded = in->guard >= 0;
+    f->guarded = in->guard >= 0 && is_flying(f);
     if (!flew && is_flying(f))
         c->flying[c->flying_count++] = v;
     add_pending(c, f, v);
@@ -269,19 +270,30 @@ static const short *times_of(const struct native_checking *c, const struct nativ
     return c->latencies[in->form->pipe][native_kind_written(in, place)];
 }
 
+static bool is_uniform(int place) { return native_kind(place) == KIND_UR || native_kind(place) == KIND_UP; }
+
+/* Cycles that ptxas leaves from a write of fixed time to one of variable time, though that answers much later. */
+static int variable_behind(int place) { return is_uniform(place) ? 4 : 6; }
+
 static int own_latency(const struct native_checking *c, const struct native_instruction *in, int place)
 {
-    if (in->variable)
-        return LEAST_VARIABLE;
-    return times_of(c, in,
-                    place)[native_kind(place) == KIND_UR || native_kind(place) == KIND_UP ? PIPE_UNIFORM : PIPE_ALU];
+    return times_of(c, in, place)[is_uniform(place) ? PIPE_UNIFORM : PIPE_ALU];
 }
 
 static int port_of(const struct native_instruction *in, int place)
 {
-    return place == in->guard                ? NATIVE_PORT_GUARD
-           : native_has(&in->addends, place) ? NATIVE_PORT_ADDEND
-                                             : (int)in->form->pipe;
+    if (place == in->guard)
+        return NATIVE_PORT_GUARD;
+    if (!native_has(&in->addends, place))
+        return (int)in->form->pipe;
+    return place == native_first(&in->addends) ? NATIVE_PORT_ADDEND : NATIVE_PORT_ADDEND_HIGH;
+}
+
+/* The cycle from which it may write a place, by what wrote it before. */
+static int may_write(const struct native_checking *c, const struct native_state *s, const struct native_instruction *in,
+                     int place)
+{
+    return in->variable ? s->settled[place] : s->written[place] - own_latency(c, in, place);
 }
 
 static void check_ready(struct native_checking *c, const struct native_state *s, int at, int clock)
@@ -302,8 +314,7 @@ static void check_ready(struct native_checking *c, const struct native_state *s,
     }
     FOR_PLACES(&in->writes, place)
     {
-        int missing = s->written[place] - clock - own_latency(c, in, place),
-            late = in->variable ? 0 : late_cycles(s, in, place) - clock;
+        int missing = may_write(c, s, in, place) - clock, late = in->variable ? 0 : late_cycles(s, in, place) - clock;
         const struct native_instruction *other = s->writer[place] >= 0 ? &c->known[s->writer[place]] : NULL;
         if (missing > 0)
             REPORT_MISSING(c, at, s->writer[place], missing, "%s writes %s %d cycles too early behind %s",
@@ -326,6 +337,7 @@ static void take_writes(struct native_checking *c, struct native_state *s, int a
             s->ready[place][port] = (short)(clock + latency);
         }
         s->written[place] = (short)(variable ? 0 : clock + own_latency(c, in, place));
+        s->settled[place] = (short)(variable ? 0 : clock + variable_behind(place));
         s->writer[place] = in->origin;
     }
     struct native_set late = in->variable ? late_reads(in) : in->reads;
@@ -349,12 +361,13 @@ bool native_keeps_stale(const struct native_code *code, int at, int end)
         bool changed = place >= 0 && native_has(&in->writes, place);
         for (int i = at + 1; place >= 0 && i < end; i++) {
             const struct native_instruction *next = &code->instructions[i];
-            if (next->slots[slot] == place) {
+            int first = next->slots[slot], end_of_source = first + next->widths[slot];
+            if (first >= 0 && place >= first && place < end_of_source) {
                 if (changed)
                     return true;
                 break;
             }
-            if (next->slots[slot] >= 0 && next->slots[slot] % BANKS == place % BANKS)
+            if (first >= 0 && (first % BANKS == place % BANKS || next->widths[slot] > 1))
                 break;
             changed = changed || native_has(&next->writes, place);
         }
@@ -440,8 +453,8 @@ static struct flight join_flights(struct flight a, struct flight b)
                  : !b.reads ? a.reads
                             : a.reads & b.reads,
         .guarded = a_flies && b_flies ? a.guarded && b.guarded
-                   : a_flies          ? a.guarded
-                                      : b.guarded,
+                   : b_flies          ? b.guarded
+                                      : a.guarded,
     };
 }
 

@@ -101,10 +101,11 @@ static int place_of_source(int kind, bool third, bool *uniform)
     return kind == 2 || kind == 3 ? 0 : 64;
 }
 
-static void keep_slot(struct native_instruction *in, int slot, int at)
+static void keep_slot(struct native_instruction *in, int slot, int at, int width)
 {
     unsigned number = field(in, at, 8);
     in->slots[slot] = (short)(number == NO_REGISTER ? -1 : (int)number);
+    in->widths[slot] = (unsigned char)(width ? width : 1);
 }
 
 static void add_source(struct native_instruction *in, char letter, int width)
@@ -113,7 +114,7 @@ static void add_source(struct native_instruction *in, char letter, int width)
     int kind = (int)field(in, 9, 3), at = place_of_source(kind, third, &uniform);
     uniform = uniform || all_uniform;
     if (at && !uniform)
-        keep_slot(in, third ? 2 : 1, at);
+        keep_slot(in, third ? 2 : 1, at, width);
     if (at)
         add_registers(&in->reads, field(in, at, uniform ? 6 : 8), width, uniform);
 }
@@ -173,7 +174,7 @@ static void add_operand(struct native_instruction *in, const char *token, int si
         int at = places[(letter | 32) - 'a'];
         bool written = (letter | 32) == 'd';
         if (letter == 'a' || ((letter == 'e' || letter == 'f') && in->form->queue != QUEUE_MEMORY))
-            keep_slot(in, letter == 'a' ? 0 : 2, at);
+            keep_slot(in, letter == 'a' ? 0 : 2, at, width);
         add_registers(written ? &in->writes : &in->reads, field(in, at, uniform ? 6 : 8), width, uniform);
     }
     for (int i = 0; added && i < NATIVE_WORDS; i++)
@@ -312,7 +313,7 @@ const char *native_place_name(struct arena *arena, int place)
 
 const char *const native_pipe_names[PIPE_COUNT] = {
     "alu",          "fma",  "wide",   "half",  "half_fma", "to_uniform", "clear",  "uniform", "constant",
-    "uniform_move", "vote", "tensor", "group", "double",   "special",    "memory", "control"};
+    "uniform_move", "vote", "tensor", "group", "double",   "special",    "memory", "barrier", "control"};
 
 static void print_places(struct arena *arena, const struct native_set *set, struct buffer *out)
 {

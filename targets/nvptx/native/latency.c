@@ -1,7 +1,12 @@
 /* Fixed latencies, from latencies.def. */
 #include "targets/nvptx/native/private.h"
 
-enum { PIPE_GUARD = NATIVE_PORT_GUARD, PIPE_ADDEND = NATIVE_PORT_ADDEND, PIPE_ANY = NATIVE_PORTS };
+enum {
+    PIPE_GUARD = NATIVE_PORT_GUARD,
+    PIPE_ADDEND = NATIVE_PORT_ADDEND,
+    PIPE_ADDEND_HIGH = NATIVE_PORT_ADDEND_HIGH,
+    PIPE_ANY = NATIVE_PORTS
+};
 /* Of what is not in the table. */
 enum { UNKNOWN = 60 };
 

@@ -50,6 +50,7 @@ enum native_pipe {
     PIPE_DOUBLE,       /* f64 */
     PIPE_SPECIAL,      /* MUFU and conversions */
     PIPE_MEMORY,
+    PIPE_BARRIER, /* BAR */
     PIPE_CONTROL,
     PIPE_COUNT
 };
@@ -109,6 +110,7 @@ struct native_instruction {
     struct native_set reads, writes;
     struct native_set addends; /* of reads: what a product of 64 bits adds */
     short slots[3];            /* registers of the sources a, b and c, which may be kept for reuse; -1 */
+    unsigned char widths[3];   /* how many each is */
     int guard;                 /* of NATIVE_PREDICATE on; -1: always carried out */
     bool variable, ordered;    /* TRAIT_VARIABLE, TRAIT_ORDERED on this architecture */
     bool pinned;               /* the cubin names it by its place: a wall */
@@ -200,8 +202,8 @@ enum native_kind {
 };
 enum native_kind native_kind_written(const struct native_instruction *instruction, int place);
 enum native_kind native_kind(int place);
-/* Consumers: pipes, the guard of any instruction, and what PIPE_WIDE adds. */
-enum { NATIVE_PORT_GUARD = PIPE_COUNT, NATIVE_PORT_ADDEND, NATIVE_PORTS };
+/* Consumers: pipes, the guard of any instruction, and what PIPE_WIDE adds, its low half and its high one. */
+enum { NATIVE_PORT_GUARD = PIPE_COUNT, NATIVE_PORT_ADDEND, NATIVE_PORT_ADDEND_HIGH, NATIVE_PORTS };
 /* The least cycles from a producer to a consumer of the place it writes. */
 void native_latencies(int architecture, short latencies[PIPE_COUNT][NATIVE_KINDS][NATIVE_PORTS]);
 
