@@ -24,14 +24,14 @@ struct tuned_orders {
     const struct target_row *row;
     const char *output, *journal_path;
     struct progress *progress;
-    double seconds;  /* of each kernel */
+    double seconds;  /* that are left */
     const char *now; /* the kernel that is searched */
     VECTOR(const struct orders_search *) searches;
     VECTOR(const char *) names;
     VECTOR(const char *) digests; /* of all kernels that were searched */
     struct buffer before;         /* the file as it was */
     struct buffer orders;         /* lines of the file */
-    int kernels, taken;
+    int kernels, searched, taken;
 };
 
 static bool may_search(const struct options *options)
@@ -169,7 +169,7 @@ static void search_code(struct tuned_orders *t, const struct native_code *code, 
         .progress_context = t,
         .options = {.moves = o->tune_moves,
                     .temperature = o->tune_temperature > 0 ? o->tune_temperature : usual_temperature,
-                    .seconds = t->seconds,
+                    .seconds = t->seconds / (t->kernels - t->searched),
                     .restarts = o->tune_restarts ? o->tune_restarts : USUAL_RESTARTS,
                     .seed = (uint64_t)o->tune_seed}};
     if (!orders_journal_open(t->arena, &journal, t->journal_path, run_of(t, search, digest, start, calls)))
@@ -186,6 +186,7 @@ static void search_code(struct tuned_orders *t, const struct native_code *code, 
     if (!gates.refused)
         take_order(t, digest, text.data, &gates);
     search->journal = NULL;
+    t->seconds = fmax(0, t->seconds - search->clock);
     vector_push(t->arena, &t->searches, search);
     vector_push(t->arena, &t->names, t->now);
     buffer_free(&text);
@@ -211,6 +212,7 @@ static void search_kernel(struct tuned_orders *t, int number)
         vector_push(t->arena, &t->digests, digest);
     } else
         printf("%s: no other order is tried: %s\n", t->now, refused);
+    t->searched++;
     progress_pass(t->progress, 1);
 }
 
@@ -292,7 +294,7 @@ static enum exit_code search_all(struct tuned_orders *t)
         for (int call = 0, used = 0; call < t->program.call_count && !used; call++)
             t->kernels += used = t->program.calls[call].kernel == i;
     progress_expect(t->progress, t->kernels);
-    t->seconds = (t->options->tune_budget > 0 ? t->options->tune_budget : USUAL_BUDGET) / t->kernels;
+    t->seconds = t->options->tune_budget > 0 ? t->options->tune_budget : USUAL_BUDGET;
     for (int i = 0; i < t->program.kernel_count; i++)
         search_kernel(t, i);
     bool good = write_file(t) && (!t->options->bench_plot || write_plot(t));

@@ -45,7 +45,7 @@ static void prune_parts(struct orders_search *search, struct orders_part *parts,
         return;
     if (take_back(search, without, parts, count))
         answer = orders_ask(search, search->best, without, ORDERS_MEASURE);
-    if (!answer.failed && answer.ratio >= -answer.error) {
+    if (!answer.failed && answer.ratio >= 0) {
         search->best = without;
         for (int i = 0; i < count; i++)
             parts[i].end = parts[i].first;
@@ -58,21 +58,40 @@ static void prune_parts(struct orders_search *search, struct orders_part *parts,
     }
 }
 
-void orders_prune(struct orders_search *search)
+static void find_parts(struct orders_search *search)
 {
-    VECTOR(struct orders_part) parts = {0};
+    search->parts.count = 0;
     for (int first = 0, end; first < search->best->count; first = end) {
         end = first + 1;
         if (!is_moved(search, search->best, first))
             continue;
         end = end_of(search, search->best, first);
-        vector_push(search->arena, &parts, ((struct orders_part){first, end, 0, 0}));
+        vector_push(search->arena, &search->parts, ((struct orders_part){first, end, 0, 0}));
     }
-    if (parts.count)
-        prune_parts(search, parts.data, parts.count);
-    for (int i = 0; i < parts.count; i++)
-        if (parts.data[i].end > parts.data[i].first)
-            vector_push(search->arena, &search->parts, parts.data[i]);
+}
+
+static void drop_empty_parts(struct orders_search *search)
+{
+    int kept = 0;
+    for (int i = 0; i < search->parts.count; i++)
+        if (search->parts.data[i].end > search->parts.data[i].first)
+            search->parts.data[kept++] = search->parts.data[i];
+    search->parts.count = kept;
+}
+
+void orders_prune(struct orders_search *search)
+{
+    struct native_code *whole = search->best;
+    find_parts(search);
+    if (search->parts.count)
+        prune_parts(search, search->parts.data, search->parts.count);
+    drop_empty_parts(search);
+    /* Each part that went may have brought what cannot be seen, and all of them something that can. */
+    struct orders_answer lost = orders_ask(search, search->best, whole, ORDERS_JUDGE);
+    if (lost.failed || lost.ratio > lost.error) {
+        search->best = whole;
+        find_parts(search);
+    }
     struct orders_answer answer = orders_ask(search, search->best, NULL, ORDERS_JUDGE);
     search->best_ratio = answer.failed ? 0 : answer.ratio;
     search->best_error = answer.error;

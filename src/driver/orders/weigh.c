@@ -7,7 +7,7 @@
 
 enum {
     FEW = 8,         /* instructions that are not weighed apart */
-    MOST_SHARE = 40, /* of a place that matters most, where one that hardly does has 1 */
+    MOST_SHARE = 10, /* of a place that matters most, beside the 1 that each has */
     LONGEST_STALL = 10
 };
 static const double least_effect = 0.002, /* of all instructions: less, and a search cannot pay */
@@ -63,11 +63,11 @@ static void set_shares(struct orders_search *search)
         if (!search->effects.data[i].split)
             most = fmax(most, weight_of(&search->effects.data[i]));
     for (int i = 0; i < search->original->count; i++)
-        share[i] = 0;
+        share[i] = 1;
     for (int i = 0; i < search->effects.count; i++) {
         const struct orders_effect *e = &search->effects.data[i];
         for (int k = e->first; k < e->end && !e->split; k++)
-            share[k] = 1 + (uint32_t)lrint(MOST_SHARE * weight_of(e) / most);
+            share[k] += (uint32_t)lrint(MOST_SHARE * weight_of(e) / most);
     }
     for (int i = 0; i < search->original->count; i++)
         share[i] = sum += share[i];
