@@ -21,8 +21,7 @@
  * only one of them has), so that the n-th filling of a ring meets the n-th wait for it; a slot is written again only
  * after every warp of the consumers has said that it is through with it; and no copy reads what the kernel writes.
  *
- * Blocks walk over programs (persistent) where all programs take equally long; where the work grows along a grid
- * dimension the longest come first and the hardware hands them out. */
+ * Which programs a block takes, and when: specialise_programs.c. */
 #include "passes/loops/specialise.h"
 #include "base/plant.h"
 
@@ -36,7 +35,6 @@
 #include "passes/loops/loop_model.h"
 
 enum {
-    RASTER = 8,
     BLOCK_SHARED = 1024, /* that the hardware takes for itself */
     LEAST_WORK = 128,    /* cycles */
     MOST_OF_ONE = 192,   /* registers of a thread for tiles, where a block has a multiprocessor for itself */
@@ -278,6 +276,30 @@ static void choose_blocks(struct outline *o, int64_t taken)
         o->function->max_registers = 0;
 }
 
+/* Where blocks walk over programs a second slot for what is brought once a program: that of the next one comes while this
+ * one is computed, and what the producer brings behind it does not wait for that.  If rings in loops keep their slots, or one
+ * more than hide the latency. */
+static int slots_of_programs(struct outline *o, int64_t room)
+{
+    int64_t once = 0;
+    bool enough = o->persistent;
+    int *before = ARENA_ARRAY(o->context->arena, int, o->rings.count + 1);
+    for (int r = 0; r < o->rings.count; r++) {
+        once += o->rings.data[r].in_loop ? 0 : o->rings.data[r].room;
+        before[r] = o->rings.data[r].plan.slots;
+    }
+    if (!once || !enough)
+        return 1;
+    enough = once <= room && share_room(o, room - once);
+    for (int r = 0; r < o->rings.count && enough; r++) {
+        const struct ring_plan *plan = &o->rings.data[r].plan;
+        enough = !o->rings.data[r].in_loop || plan->slots == before[r] || plan->slots > plan->wanted;
+    }
+    if (!enough)
+        share_room(o, room);
+    return enough ? 2 : 1;
+}
+
 /* Slots for each ring in a loop, by latency and by the room there is. */
 static bool choose_slots(struct outline *o)
 {
@@ -305,8 +327,9 @@ static bool choose_slots(struct outline *o)
         outline_fail(o, o->function->body->first, "its buffers do not fit into shared memory");
         return false;
     }
+    int once = slots_of_programs(o, room);
     for (int r = 0; r < o->rings.count; r++)
-        o->rings.data[r].slots = o->rings.data[r].in_loop ? o->rings.data[r].plan.slots : 1;
+        o->rings.data[r].slots = o->rings.data[r].in_loop ? o->rings.data[r].plan.slots : once;
     return true;
 }
 
@@ -334,69 +357,6 @@ static bool choose_room(struct outline *o)
         outline_one_consumer(o, why);
     o->problem = NULL;
     return choose_slots(o);
-}
-
-/* ---- the order of programs ---- */
-
-static bool depends_on(const struct ir_value *value, int dimension) { return outline_direction(value, dimension) != 0; }
-
-/* Loops with channels whose number of iterations grows (1) or shrinks (-1) along a dimension. */
-static int uneven_along(const struct outline *o, int dimension)
-{
-    int direction = 0;
-    for (int c = 0; c < o->channels.count; c++)
-        for (const struct ir_block *block = o->channels.data[c].wait->block; block->parent;
-             block = block->parent->block) {
-            const struct ir_operation *loop = block->parent;
-            if (loop->opcode != OP_FOR)
-                continue;
-            int lower = outline_direction(loop->operands[0], dimension);
-            int upper = outline_direction(loop->operands[1], dimension);
-            if (upper == 1 && lower == 0)
-                direction = 1;
-            else if (upper != 0 || lower != 0)
-                direction = direction ? direction : -1;
-        }
-    return direction;
-}
-
-/* Programs that differ in dimension 0 alone share some copies, and those that differ in dimension 1 alone share others:
- * both kinds should run together. */
-static bool shares_both_ways(const struct outline *o)
-{
-    bool only_first = false, only_second = false;
-    for (int c = 0; c < o->channels.count; c++)
-        for (int i = 0; i < o->channels.data[c].copies.count; i++) {
-            const struct ir_operation *copy = o->channels.data[c].copies.data[i];
-            bool first = false, second = false;
-            for (int k = 1; k + 1 < copy->operand_count; k++) {
-                first |= depends_on(copy->operands[k], 0);
-                second |= depends_on(copy->operands[k], 1);
-            }
-            only_first |= first && !second;
-            only_second |= second && !first;
-        }
-    return only_first && only_second;
-}
-
-/* Parts that meet are neighbours, as blocks come: no other order, and nobody who meets others halfway. */
-static void order_programs(struct outline *o)
-{
-    struct ir_function *function = o->function;
-    int uneven = 0;
-    o->raster = 1;
-    if (function->parts > 1)
-        return;
-    for (int d = 0; d < function->grid_rank && !uneven; d++)
-        uneven = uneven_along(o, d);
-    o->persistent = function->grid_rank > 0 && !function->ordered &&
-                    (function->persistent ? function->persistent > 0 : !uneven);
-    o->reversed = uneven == 1;
-    o->raster = function->raster > 0 ? function->raster : 1;
-    if (function->raster == 0 && function->grid_rank >= 2 && shares_both_ways(o))
-        o->raster = RASTER;
-    if (function->raster == 0)
-        o->raster = ir_choose_among(function->raster_among, o->raster);
 }
 
 /* ---- building ---- */
@@ -565,15 +525,17 @@ static void report(const struct outline *o)
             pass_remark(o->context, channel->copies.data[0]->at,
                         "a producer brings this by TMA: %d slot%s of %lld bytes: %s", ring->slots,
                         ring->slots == 1 ? "" : "s", (long long)ring->bytes,
-                        ring->in_loop ? ring_plan_reason(o->context->arena, &ring->plan, o->function->stages)
-                                      : "it is brought once a program");
+                        ring->in_loop     ? ring_plan_reason(o->context->arena, &ring->plan, o->function->stages)
+                        : ring->slots > 1 ? "it is brought once a program, one ahead"
+                                          : "it is brought once a program");
     }
     const char *blocks = blocks_of(o) > 1 ? arena_printf(o->context->arena, ", %d on a multiprocessor", blocks_of(o))
                                           : "";
     pass_remark(o->context, o->function->at, "%d warps are consumers beside a producer; programs %s%s%s",
                 o->function->warps, o->persistent ? "are walked over by persistent blocks" : "have a block each",
                 blocks,
-                o->reversed     ? ", the longest first"
+                o->paired >= 0  ? ", long and short ones in pairs"
+                : o->reversed   ? ", the longest first"
                 : o->raster > 1 ? ", in a raster"
                                 : "");
 }
@@ -592,7 +554,7 @@ static bool split(struct ir_function *function, struct pass_context *context)
     outline_plan_stores(&o);
     for (int i = 0; i < o.channels.count; i++)
         find_release(&o, &o.channels.data[i]);
-    order_programs(&o);
+    outline_order_programs(&o);
     outline_choose_consumers(&o);
     if (!choose_room(&o)) {
         for (struct ir_operation *op = function->body->first, *next; op; op = next) {

@@ -58,7 +58,8 @@ struct outline {
     struct ir_value *turn; /* mbarriers: consumer i may start the products of its next program */
     /* the order of programs */
     bool persistent, reversed;
-    int raster;                     /* programs of dimension 0 side by side; 1: as they are numbered */
+    int paired; /* the grid dimension along which long programs and short ones make pairs; -1: none does */
+    int raster; /* programs of dimension 0 side by side; 1: as they are numbered */
     int cluster, cluster_dimension; /* blocks that work together, neighbours along a grid dimension; 1: none */
 };
 
@@ -87,7 +88,23 @@ bool outline_is_of_maker(const struct outline *o, const struct ir_operation *op)
 void outline_make_tiles(const struct outline *o, struct ir_builder *builder, const struct channel *channel, bool loads,
                         struct ir_value **copies);
 
-/* specialise_turns.c: whether two consumers take programs in turn; and how far a ring is moved on by a program of another
+/* specialise_programs.c: whether blocks walk over programs, and in which order these come. */
+void outline_order_programs(struct outline *o);
+/* What a block knows of its pairs before the first. */
+struct outline_pairs {
+    struct ir_value *block, *blocks; /* its number, and how many there are */
+    struct ir_value *along;          /* programs of a line */
+    struct ir_value *last_line;
+    struct ir_value *turn, *splits; /* in this turn, if it splits, a block takes one of a pair: */
+    struct ir_value *pair, *second;
+};
+struct outline_pairs outline_count_pairs(const struct outline *o, struct ir_builder *builder, struct ir_value *block,
+                                         struct ir_value *programs, struct ir_value *blocks);
+/* The coordinates of the program that the block takes in that turn. */
+void outline_place_pair(const struct outline *o, struct ir_builder *builder, const struct outline_pairs *pairs,
+                        struct ir_value *turn, struct ir_value **coordinate);
+
+/* Whether two consumers take programs in turn; and how far a ring is moved on by a program of another
  * one, at the builder's point. */
 void outline_choose_consumers(struct outline *o);
 void outline_one_consumer(struct outline *o, const char *why);

@@ -32,7 +32,8 @@ struct role {
     struct remake again;      /* what the role has for the source's values */
     struct ring_state *state; /* by ring */
     const struct ir_type *i32, *index;
-    struct ir_value *rank; /* of the block in its cluster */
+    struct ir_value *rank;      /* of the block in its cluster */
+    struct outline_pairs pairs; /* where it takes programs in pairs */
 };
 
 static struct ir_value *number(struct role *r, int64_t value) { return ir_constant_int(&r->builder, r->i32, value); }
@@ -523,6 +524,14 @@ static void map_grid_index(struct ir_operation *op, void *data)
     remake_set(&m->role->again, op->results[0], ir_cast(&m->role->builder, value, op->results[0]->type->element));
 }
 
+static void set_place(struct role *r, struct ir_value **coordinate)
+{
+    for (int d = 0; d < r->o->function->grid_rank; d++)
+        coordinate[d] = within_limit(r, coordinate[d], d);
+    struct mapping mapping = {r, coordinate};
+    ir_walk(r->o->function->body, map_grid_index, &mapping);
+}
+
 /* Coordinates in the grid of program number p.  With raster R, programs go down R of dimension 0 before the next of
  * dimension 1, so that programs that run together share what they read. */
 static void place_program(struct role *r, struct ir_value *p)
@@ -564,10 +573,14 @@ static void place_program(struct role *r, struct ir_value *p)
     }
     if (r->o->cluster > 1)
         coordinate[r->o->cluster_dimension] = own_place(r, coordinate[r->o->cluster_dimension]);
-    for (int d = 0; d < rank; d++)
-        coordinate[d] = within_limit(r, coordinate[d], d);
-    struct mapping mapping = {r, coordinate};
-    ir_walk(function->body, map_grid_index, &mapping);
+    set_place(r, coordinate);
+}
+
+static void place_pair(struct role *r, struct ir_value *taken)
+{
+    struct ir_value *coordinate[IR_MAX_RANK];
+    outline_place_pair(r->o, &r->builder, &r->pairs, taken, coordinate);
+    set_place(r, coordinate);
 }
 
 static void finish_stores(struct role *r)
@@ -582,7 +595,8 @@ static void emit_programs(struct role *r, struct ir_block *source)
 {
     struct arena *arena = r->o->context->arena;
     int rings = r->o->rings.count, count = 0;
-    int carried = 2 * rings + (r->loop != NULL);
+    bool pairs = r->o->paired >= 0;
+    int carried = 2 * rings + (r->loop != NULL) + pairs;
     struct ir_value **operands = ARENA_ARRAY(arena, struct ir_value *, 3 + carried);
     const struct ir_type **types = ARENA_ARRAY(arena, const struct ir_type *, carried + 1);
     struct ir_value *first = ir_build_value(&r->builder, OP_PROGRAM, r->index, 0, NULL);
@@ -605,10 +619,14 @@ static void emit_programs(struct role *r, struct ir_block *source)
     for (int i = 0; i < rings; i++)
         p.ring[p.rings++] = i;
     for (int i = 0; i < carried; i++)
-        types[i] = r->i32;
+        types[i] = pairs && i == carried - 1 ? r->index : r->i32;
     count = add_state(r, &p, operands, count);
     if (r->loop)
         operands[count++] = r->turn;
+    if (pairs) {
+        r->pairs = outline_count_pairs(r->o, &r->builder, first, total, step);
+        operands[count++] = index_number(r, 0);
+    }
     struct ir_operation *loop = ir_build(&r->builder, OP_FOR, count, operands, carried, types);
     struct ir_builder outer = r->builder;
     r->builder.block = loop->regions[0];
@@ -617,13 +635,19 @@ static void emit_programs(struct role *r, struct ir_block *source)
     make_arguments(r, &p, loop->regions[0], 0, loop->regions[0]);
     if (r->loop)
         r->turn = ir_block_argument(loop->regions[0], r->i32, "turn");
-    place_program(r, program);
+    struct ir_value *taken = pairs ? ir_block_argument(loop->regions[0], r->index, "taken") : NULL;
+    if (pairs)
+        place_pair(r, taken);
+    else
+        place_program(r, program);
     emit_block(r, source);
     for (int ring = 0; ring < rings && r->loop; ring++)
         pass_over(r, ring, r->o->consumers - 1 - r->consumer);
     count = add_state(r, &p, operands, 0);
     if (r->loop)
         operands[count++] = r->turn;
+    if (pairs)
+        operands[count++] = ir_binary(&r->builder, OP_ADD, taken, index_number(r, 1));
     build(r, OP_YIELD, count, operands);
     r->builder = outer;
 }

@@ -47,7 +47,7 @@ bool walk_reads_own(struct walk *walk, const struct ir_operation *op, int dimens
     return false;
 }
 
-/* Whether two warpgroups take programs in turn, as passes/loops/specialise_turns.c has it: tensor cores work for one while
+/* Whether two warpgroups take programs in turn, as passes/loops/specialise_programs.c has it: tensor cores work for one while
  * the other stores. */
 bool walk_takes_turns(const struct walk *walk)
 {
