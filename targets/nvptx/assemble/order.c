@@ -16,10 +16,11 @@ struct native_code *nvptx_decode(struct arena *arena, int architecture, const st
 {
     static const size_t entries[] = {sizeof(Elf64_Rela), sizeof(Elf64_Rel)};
     const unsigned char *bytes = cubin;
-    struct native_code *code = native_decode(arena, architecture, bytes + kernel->code.offset, kernel->code.size);
+    struct native_code *code = native_decode(arena, architecture,
+                                             (struct native_bytes){bytes + kernel->code.offset, kernel->code.size},
+                                             (struct native_bytes){bytes + kernel->info.offset, kernel->info.size});
     if (code->problem)
         return code;
-    native_pin(code, bytes + kernel->info.offset, kernel->info.size);
     for (int i = 0; i < 2; i++)
         native_pin_relocations(code, bytes + kernel->relocations[i].offset, kernel->relocations[i].size, entries[i]);
     return code;

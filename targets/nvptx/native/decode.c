@@ -44,6 +44,13 @@ static int width_of_access(const struct native_instruction *in)
 /* Of a product of matrices, m 16: factors of 16-bit elements with k 16, or of TF32 with k 8, take twice those of less. */
 static int width_of_factor(const struct native_instruction *in) { return field(in, 75, 1) || field(in, 83, 1) ? 4 : 2; }
 
+/* Columns of 8 to 32 in steps of 8, then of 16; a register has two of 64 rows' numbers. */
+static int width_of_integer_sum(const struct native_instruction *in)
+{
+    int step = (int)field(in, 53, 6) / 3, columns = step < 4 ? 8 * (step + 1) : 16 * (step - 1);
+    return columns / 2;
+}
+
 static int width_of_word(unsigned size) { return size == 3 ? 2 : 1; }
 
 static int width_of(const struct native_instruction *in, char letter)
@@ -59,6 +66,7 @@ static int width_of(const struct native_instruction *in, char letter)
     case 'k':
     case 'l': return field(in, 76, 1) ? 4 : 2;
     case 'o': return ((int)field(in, 53, 5) + 1) * 8 / 2;
+    case 'w': return width_of_integer_sum(in);
     case 's': return width_of_word(field(in, 84, 2));
     case 't': return width_of_word(field(in, 75, 2));
     case 'y': return (int)field(in, 79, 3) + 3;

@@ -125,7 +125,12 @@ struct native_block {
     int first, end;
     bool call;    /* ends with a call, whose function returns to the block behind it */
     bool returns; /* ends with the end of such a function */
-    int next_count, next[2];
+    int next_count, *next;
+};
+
+/* The instructions that a branch by a table leads to. */
+struct native_jump {
+    int at, count, *targets;
 };
 
 struct native_code {
@@ -135,14 +140,21 @@ struct native_code {
     struct native_instruction *instructions;
     int block_count;
     struct native_block *blocks;
-    int *block_of;       /* of an instruction */
+    int *block_of; /* of an instruction */
+    int jump_count;
+    struct native_jump *jumps;
     const char *problem; /* why no other order can be proved; NULL: it can */
 };
 
-/* The instructions of one kernel, `size` bytes of its text; never NULL.  problem: an unknown form, a broken branch. */
-struct native_code *native_decode(struct arena *arena, int architecture, const void *text, size_t size);
-/* What the kernel's part of .nv.info names by its place stays there. */
-void native_pin(struct native_code *code, const void *info, size_t size);
+/* Bytes of a cubin. */
+struct native_bytes {
+    const void *data;
+    size_t size;
+};
+/* The instructions of one kernel, its text, with its part of .nv.info, which may be empty: what that names by its place stays
+ * there.  Never NULL.  problem: an unknown form, a broken branch. */
+struct native_code *native_decode(struct arena *arena, int architecture, struct native_bytes text,
+                                  struct native_bytes info);
 /* So does what is changed as the code is loaded: places of relocations, whose entries have `each` bytes. */
 void native_pin_relocations(struct native_code *code, const void *relocations, size_t size, size_t each);
 void native_encode(const struct native_code *code, void *text);
