@@ -5,7 +5,14 @@
 #include <string.h>
 #include <time.h>
 
-enum { START_SECONDS = 120, LOAD_SECONDS = 20, TIME_SECONDS = 30, CHECK_SECONDS = 120, MOST_LAUNCHES = 400 };
+enum {
+    START_SECONDS = 120,
+    LOAD_SECONDS = 20,
+    TIME_SECONDS = 20,
+    CHECK_SECONDS = 120,
+    MOST_KERNELS = 64,
+    MOST_LAUNCHES = 400
+};
 static const double batch_nanoseconds = 100e3; /* of launches between two looks at the clock */
 
 /* One kernel, and the calls that launch it. */
@@ -26,21 +33,23 @@ static bool fail(struct orders_program *program, const char *problem)
     return false;
 }
 
+/* "K SYMBOL PATH", where the path may hold anything but a line's end. */
 static bool read_image(struct orders_program *program, const char *words)
 {
-    char symbol[256], path[4096];
-    int number;
-    if (sscanf(words, "%d %255s %4095s", &number, symbol, path) != 3 || number != program->kernel_count)
+    char *symbol;
+    long number = strtol(words, &symbol, 10);
+    size_t size = *symbol == ' ' ? strcspn(++symbol, " ") : 0;
+    if (!size || !symbol[size] || number != program->kernel_count)
         return fail(program, "it says what it should not");
-    program->kernels[program->kernel_count++] = (struct orders_kernel){.symbol = arena_string(program->arena, symbol),
-                                                                       .path = arena_string(program->arena, path)};
+    program->kernels[program->kernel_count++] = (struct orders_kernel){
+        .symbol = arena_substring(program->arena, symbol, size),
+        .path = arena_string(program->arena, symbol + size + 1)};
     return true;
 }
 
 /* False: `problem`. */
 static bool read_line(struct orders_program *program, int *call, const char *line)
 {
-    enum { MOST_KERNELS = 64 };
     const char *rest;
     if ((rest = word_behind(line, "failed")))
         return fail(program, rest);
@@ -60,7 +69,6 @@ static bool read_line(struct orders_program *program, int *call, const char *lin
 
 bool orders_program_start(struct orders_program *program)
 {
-    enum { MOST_KERNELS = 64 };
     const char *words[] = {program->path, program->folder, NULL}, *line;
     int call = -1;
     struct orders_kernel *before = program->kernels;

@@ -83,7 +83,8 @@ struct orders_effect {
 /* A part of an order, which can be taken back alone. */
 struct orders_part {
     int first, end;
-    double ratio, error; /* of the time with it by that without it */
+    double ratio, error; /* of the time with it by that without it; error 0: not known */
+    bool gone;           /* it was taken back */
 };
 
 struct orders_search {

@@ -48,7 +48,7 @@ static void prune_parts(struct orders_search *search, struct orders_part *parts,
     if (!answer.failed && answer.ratio >= 0) {
         search->best = without;
         for (int i = 0; i < count; i++)
-            parts[i].end = parts[i].first;
+            parts[i].gone = true;
     } else if (count > 1) {
         prune_parts(search, parts, count / 2);
         prune_parts(search, parts + count / 2, count - count / 2);
@@ -60,21 +60,21 @@ static void prune_parts(struct orders_search *search, struct orders_part *parts,
 
 static void find_parts(struct orders_search *search)
 {
-    search->parts.count = 0;
     for (int first = 0, end; first < search->best->count; first = end) {
         end = first + 1;
         if (!is_moved(search, search->best, first))
             continue;
         end = end_of(search, search->best, first);
-        vector_push(search->arena, &search->parts, ((struct orders_part){first, end, 0, 0}));
+        vector_push(search->arena, &search->parts, ((struct orders_part){first, end, 0, 0, false}));
     }
 }
 
-static void drop_empty_parts(struct orders_search *search)
+/* Those that are gone, unless the whole stays. */
+static void drop_parts(struct orders_search *search, bool whole)
 {
     int kept = 0;
     for (int i = 0; i < search->parts.count; i++)
-        if (search->parts.data[i].end > search->parts.data[i].first)
+        if (whole || !search->parts.data[i].gone)
             search->parts.data[kept++] = search->parts.data[i];
     search->parts.count = kept;
 }
@@ -85,13 +85,12 @@ void orders_prune(struct orders_search *search)
     find_parts(search);
     if (search->parts.count)
         prune_parts(search, search->parts.data, search->parts.count);
-    drop_empty_parts(search);
     /* Each part that went may have brought what cannot be seen, and all of them something that can. */
     struct orders_answer lost = orders_ask(search, search->best, whole, ORDERS_JUDGE);
-    if (lost.failed || lost.ratio > lost.error) {
+    bool stays = lost.failed || lost.ratio > lost.error;
+    drop_parts(search, stays);
+    if (stays)
         search->best = whole;
-        find_parts(search);
-    }
     struct orders_answer answer = orders_ask(search, search->best, NULL, ORDERS_JUDGE);
     search->best_ratio = answer.failed ? 0 : answer.ratio;
     search->best_error = answer.error;
