@@ -69,7 +69,8 @@ static void sum_pairs(int pairs, double (*taken)[2], double *ratio, double *erro
 static int put_code(struct orders_search *search, const struct native_code *code, int kept)
 {
     uint64_t digest = digest_of(code);
-    int slot = code == search->original ? ORDERS_SLOT_ORIGINAL : kept == 1 ? 2 : 1;
+    bool own = code == search->original && kept != ORDERS_SLOT_ORIGINAL;
+    int slot = own ? ORDERS_SLOT_ORIGINAL : kept == 1 ? 2 : 1;
     for (int i = 1; i < ORDERS_SLOTS; i++)
         if (search->loaded[i] == digest && i != kept)
             return i;

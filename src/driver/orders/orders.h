@@ -99,6 +99,7 @@ struct orders_search {
     /* what comes of it */
     struct native_code *best;      /* the original's, where nothing is better */
     double best_ratio, best_error; /* as it was measured last beside the original */
+    struct orders_answer noise;    /* the original beside itself, loaded twice */
     bool worth;                    /* a cycle more everywhere costs something */
     struct orders_effect all;      /* that */
     VECTOR(struct orders_effect) effects;

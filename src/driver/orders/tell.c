@@ -33,6 +33,9 @@ static int compare_effects(const struct orders_effect *a, const struct orders_ef
 static void put_effects(struct buffer *out, const struct orders_search *search)
 {
     enum { MOST_EFFECTS = 5 };
+    buffer_puts(out, "    the code beside itself, loaded twice: ");
+    put_gain(out, search->noise.ratio, 2 * search->noise.error);
+    buffer_puts(out, "\n");
     if (!search->all.end) {
         buffer_puts(out, "    with a cycle more at each instruction it fails\n");
         return;

@@ -76,6 +76,7 @@ static void set_shares(struct orders_search *search)
 void orders_weigh(struct orders_search *search)
 {
     int count = search->original->count;
+    search->noise = orders_ask(search, search->original, NULL, ORDERS_JUDGE);
     search->worth = effect_of(search, 0, count, ORDERS_JUDGE, &search->all) && search->all.ratio > least_effect;
     if (!search->worth)
         return;
