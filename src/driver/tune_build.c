@@ -51,6 +51,26 @@ static const char *file_of(const struct tune_unit *unit, int number, const char 
     return arena_printf(unit->bench.arena, "%s/%d/%s", unit->bench.folder, number, name);
 }
 
+/* NULL, or what the C compiler says. */
+static const char *run_compiler(const struct tune *tune, const struct tune_unit *unit, const char *const *words)
+{
+    struct child_result result;
+    const char *reason = bench_start(&unit->bench, words, 300, false, &result), *said = NULL;
+    if (reason)
+        said = first_error(tune->arena, result.errors.data);
+    buffer_free(&result.output);
+    buffer_free(&result.errors);
+    return reason ? said ? said : reason : NULL;
+}
+
+/* What times calls, once for all programs of the unit. */
+static const char *compile_measure(const struct tune *tune, const struct tune_unit *unit)
+{
+    const char *words[] = {
+        tune->bench.compiler, "-O1", "-std=c99", "-D_GNU_SOURCE", "-w", "-c", "measure.c", "-o", "measure.o", NULL};
+    return run_compiler(tune, unit, words);
+}
+
 static const char *link_program(const struct tune *tune, const struct tune_unit *unit, int number)
 {
     const char *words[] = {tune->bench.compiler,
@@ -60,8 +80,8 @@ static const char *link_program(const struct tune *tune, const struct tune_unit 
                            "-w",
                            "-I",
                            arena_printf(tune->arena, "%d", number),
-                           "measure.c",
                            "calls.c",
+                           "measure.o",
                            file_of(unit, number, "kernels.o"),
                            "tile_rt.o",
                            "-o",
@@ -70,15 +90,10 @@ static const char *link_program(const struct tune *tune, const struct tune_unit 
                            "-lpthread",
                            "-lm",
                            NULL};
-    struct child_result result;
-    const char *reason = bench_start(&unit->bench, words, 300, false, &result), *said = NULL;
-    if (reason)
-        said = first_error(tune->arena, result.errors.data);
+    const char *reason = run_compiler(tune, unit, words);
     unlink(file_of(unit, number, "kernels.o"));
     unlink(file_of(unit, number, "kernels.h"));
-    buffer_free(&result.output);
-    buffer_free(&result.errors);
-    return reason ? said ? said : reason : NULL;
+    return reason;
 }
 
 /* tuning: a file of schedules, or NULL. */
@@ -177,7 +192,9 @@ bool build_begin(struct tune *tune, struct tune_unit *unit, enum exit_code *code
     *code = compile_candidate(tune, unit, 0, tune->options->jobs);
     if (*code != EXIT_OK || !bench_write_program(&unit->bench, code))
         return false;
-    const char *reason = link_program(tune, unit, 0);
+    const char *reason = compile_measure(tune, unit);
+    if (!reason)
+        reason = link_program(tune, unit, 0);
     if (reason) {
         driver_error(tune->options, "%s cannot make the program: %s", tune->bench.compiler, reason);
         return *code = EXIT_TOOL, false;

@@ -4,9 +4,8 @@
 
 setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 
-COPIES=10 # of a kernel in a source: one alone takes some ten milliseconds, of which a ratio says nothing
-
-# repeated FILE: the kernel of standard input, with its NUMBER, so many times.
+# repeated FILE: the kernel of standard input, with its NUMBER, COPIES times: so many that what is timed takes a tenth of a
+# second and more, of which a ratio says something.
 repeated() {
     local copy text
     text=$(cat)
@@ -36,6 +35,7 @@ count() { grep -c "$1" "$2.ptx"; }
 @test "a product is compiled about as fast with an epilogue that loads or draws random numbers" {
     # LLVM went through the whole function again for every block in which it changed anything: three times as long;
     # sixty instructions for each random number: seven times
+    COPIES=2
     write() { # NAME RESULT
         repeated "$1.tile" <<END
 kernel sumNUMBER(a: in bf16[M, K], b: in bf16[K, N], old: in f32[M, N], seed: u64, o: out f32[M, N])
@@ -61,7 +61,7 @@ END
 @test "a loop with four times the loads takes about four times as long" {
     # each load was compared with each, in every round of making room for them: forty times as long
     for count in 100 400; do
-        COPIES=5 repeated loads$count.tile <<END
+        COPIES=1 repeated loads$count.tile <<END
 kernel sumsNUMBER(x: in f32[M, N], y: out f32[M])
     grid(i: cdiv(M, 128))
 {
@@ -81,7 +81,7 @@ END
 @test "an index is not computed anew for each way that leads to what it comes from" {
     # twenty-four steps that use the one before twice: sixteen million ways, a second and more for each kernel
     for count in 2 24; do
-        repeated steps$count.tile <<END
+        COPIES=10 repeated steps$count.tile <<END
 kernel sumsNUMBER(x: in f32[N], n: i32, y: out f32[M])
     grid(m: cdiv(M, 128))
 {
@@ -103,6 +103,7 @@ END
 @test "a product in three loops is compiled about as fast as in one" {
     # tiles of 64 rows would have two consumers in one loop and one in three
     # check_machine ran all rounds of the inner loops until it had no steps left: six times as long
+    COPIES=2
     write() { # NAME LOOPS FACTORS
         repeated "$1.tile" <<END
 kernel sumNUMBER(x: in f16[R, Q, M, K], w: in f16[R, Q, K, N], y: out f16[M, N])

@@ -15,12 +15,9 @@ ends() {
     MARK=$BATS_TEST_TMPDIR "$limit" "$1" "$2" used "${@:3}" >log 2>&1 || status=$?
     cat log used
     [ "$status" = "$wanted" ]
-    for environment in /proc/[0-9]*/environ; do
-        if { tr '\0' '\n' <"$environment" | grep -qxF "MARK=$BATS_TEST_TMPDIR"; } 2>/dev/null; then
-            echo "left: $environment"
-            return 1
-        fi
-    done
+    left=$(grep -lzxF "MARK=$BATS_TEST_TMPDIR" /proc/[0-9]*/environ 2>/dev/null) || true
+    echo "left: $left"
+    [ -z "$left" ]
 }
 
 busy='while :; do :; done'

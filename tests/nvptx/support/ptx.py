@@ -3,7 +3,9 @@
 All threads of a block run in step; a branch must be taken by all or none.  What it refuses is what hardware would not
 tell: reads and writes outside the arrays, unaligned accesses, bytes of cp.async that are read before they were waited
 for (they hold 0xff until then)."""
+import functools
 import math
+import operator
 import re
 import struct
 
@@ -23,7 +25,7 @@ def f8e4m3(bits):
     return -size if bits >> 7 else size
 
 
-# Elements of mma by name: bytes, and their value.
+# Elements of mma by name: bytes, and their value; those of up to two bytes have few.
 ELEMENTS = {
     "bf16": (2, lambda bits: struct.unpack("<f", struct.pack("<I", bits << 16))[0]),
     "f16": (2, lambda bits: struct.unpack("<e", struct.pack("<H", bits))[0]),
@@ -33,9 +35,25 @@ ELEMENTS = {
     "s8": (1, lambda bits: signed(bits, 8)),
     "u8": (1, lambda bits: bits),
 }
-# Arithmetic on floats: how one is packed, and as what bits; bytes of one.
+ELEMENTS = {name: (size, functools.cache(value) if size < 4 else value) for name, (size, value) in ELEMENTS.items()}
+# Arithmetic on floats: how one is packed; bytes of one.
 KNOWN_ON_FLOATS = (["fma", "rn", "f16x2"], ["min", "f32"], ["max", "f32"])
-FLOATS = {"f32": ("<f", "<I", 4), "f16x2": ("<e", "<H", 2)}
+FLOATS = {"f32": ("f", 4), "f16x2": ("e", 2)}
+
+
+def lesser(left, right):
+    """Of NaN and a number, the number."""
+    return right if left != left else left if right != right else min(left, right)
+
+
+def greater(left, right):
+    return right if left != left else left if right != right else max(left, right)
+
+
+ON_FLOATS = {
+    "add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: a * b, "fma": lambda a, b, c: a * b + c,
+    "min": lesser, "max": greater,
+}
 COMPARE = {
     "lt": lambda a, b: a < b, "le": lambda a, b: a <= b, "gt": lambda a, b: a > b, "ge": lambda a, b: a >= b,
     "eq": lambda a, b: a == b, "ne": lambda a, b: a != b,
@@ -233,7 +251,7 @@ class Block:
         a, b, c = [[self.read(name) for name in names(operand)] for operand in operands[1:4]]
         sums = [[0] * len(self.count) for _ in range(4)]
         for warp in range(0, len(self.count), 32):
-            left, right = [[0] * depth for _ in range(16)], [[0] * 8 for _ in range(depth)]
+            left, right = [[0] * depth for _ in range(16)], [[0] * depth for _ in range(8)]
             for lane in range(32):
                 group, within = lane // 4, lane % 4
                 for r, word in enumerate(a):
@@ -243,12 +261,12 @@ class Block:
                 for r, word in enumerate(b):
                     for e in range(4 // size):
                         k = (within + 4 * r) * (4 // size) + e
-                        right[k][group] = value(word[warp + lane] >> 8 * size * e & (1 << 8 * size) - 1)
+                        right[group][k] = value(word[warp + lane] >> 8 * size * e & (1 << 8 * size) - 1)
             for lane in range(32):
                 for r in range(4):
                     row, column, bits = left[lane // 4 + 8 * (r // 2)], 2 * (lane % 4) + r % 2, c[r][warp + lane]
                     start = signed(bits, 32) if whole else struct.unpack("<f", struct.pack("<I", bits))[0]
-                    total = start + sum(row[k] * right[k][column] for k in range(depth))
+                    total = start + sum(map(operator.mul, row, right[column]))
                     sums[r][warp + lane] = total & 0xFFFFFFFF if whole else \
                         struct.unpack("<I", struct.pack("<f", total))[0]
         for name, total in zip(names(operands[0]), sums):
@@ -280,60 +298,62 @@ class Block:
 
     def compute(self, parts, operands, active):
         opcode, kind = parts[0], parts[-1]
+        sources = [self.read(operand) for operand in operands[1:]]
         if kind in FLOATS and (opcode in ("add", "sub", "mul") or parts in KNOWN_ON_FLOATS):
-            sources = [self.read(operand) for operand in operands[1:]]
-            self.write(operands[0], [self.floats(opcode, kind, [source[i] for source in sources]) for i in self.count],
-                       active)
+            self.write(operands[0], self.floats(ON_FLOATS[opcode], kind, sources), active)
             return
         bits = 1 if kind == "pred" else int(kind[1:])
         if kind[0] == "f":
             raise Fault("arithmetic on floats")
-        seen = (lambda value: signed(value, bits)) if kind[0] == "s" else (lambda value: value & (1 << bits) - 1)
-        sources = [self.read(operand) for operand in operands[1:]]
-        width = bits * 2 if "wide" in parts else 1 if opcode == "setp" else bits
-        values = [self.one(opcode, parts, bits, seen, [source[i] for source in sources]) for i in self.count]
-        self.write(operands[0], [value & (1 << width) - 1 for value in values], active)
+        mask = (1 << bits) - 1
+        seen = (lambda value: signed(value, bits)) if kind[0] == "s" else (lambda value: value & mask)
+        mask_of_result = (1 << (bits * 2 if "wide" in parts else 1 if opcode == "setp" else bits)) - 1
+        operation = self.operation(opcode, parts, bits, seen)
+        self.write(operands[0], [value & mask_of_result for value in map(operation, *sources)], active)
 
     @staticmethod
-    def floats(opcode, kind, source):
-        form, bits, size = FLOATS[kind]
-        result = 0
-        for at in range(0, 4, size):
-            left, right, *third = [struct.unpack(form, struct.pack(bits, word >> 8 * at & (1 << 8 * size) - 1))[0]
-                                   for word in source]
-            if opcode in ("min", "max"):  # of NaN and a number, the number
-                value = right if left != left else left if right != right else {"min": min, "max": max}[opcode](left, right)
-            else:
-                value = left + right if opcode == "add" else left - right if opcode == "sub" else left * right
-            value = value + third[0] if third else value
-            try:
-                packed = struct.pack(form, value)
-            except OverflowError:
-                packed = struct.pack(form, math.copysign(math.inf, value))
-            result |= struct.unpack(bits, packed)[0] << 8 * at
-        return result
+    def floats(operation, kind, sources):
+        """Of all threads at once: words that hold one float each, or two."""
+        form, size = FLOATS[kind]
+        words = len(sources[0])
+        floats = "<%d%s" % (words * 4 // size, form)
+        values = list(map(operation, *(struct.unpack(floats, struct.pack("<%dI" % words, *(word & 0xFFFFFFFF for word in source)))
+                                       for source in sources)))
+        try:
+            packed = struct.pack(floats, *values)
+        except OverflowError:
+            packed = b"".join(Block.pack_float("<" + form, value) for value in values)
+        return list(struct.unpack("<%dI" % words, packed))
 
     @staticmethod
-    def one(opcode, parts, bits, seen, source):
+    def pack_float(form, value):
+        try:
+            return struct.pack(form, value)
+        except OverflowError:
+            return struct.pack(form, math.copysign(math.inf, value))
+
+    @staticmethod
+    def operation(opcode, parts, bits, seen):
+        """What an instruction on integers makes of the numbers in its registers; bits above those of its type may be wrong."""
         if opcode == "setp":
-            return int(COMPARE[parts[1]](seen(source[0]), seen(source[1])))
+            compare = COMPARE[parts[1]]
+            return lambda a, b: compare(seen(a), seen(b))
         if opcode == "selp":
-            return source[0] if source[2] else source[1]
-        if opcode in ("mul", "mad"):
-            product = seen(source[0]) * seen(source[1])
-            return (product >> bits if "hi" in parts else product) + (source[2] if opcode == "mad" else 0)
+            return lambda a, b, chosen: a if chosen else b
+        if opcode == "mul":
+            return (lambda a, b: seen(a) * seen(b) >> bits) if "hi" in parts else (lambda a, b: seen(a) * seen(b))
+        if opcode == "mad":
+            return (lambda a, b, c: (seen(a) * seen(b) >> bits) + c) if "hi" in parts else (lambda a, b, c: seen(a) * seen(b) + c)
         if opcode == "shl":
-            return source[0] << min(source[1] & 0xFFFFFFFF, 64)
+            return lambda a, by: a << min(by & 0xFFFFFFFF, 64)
         if opcode == "shr":
-            return seen(source[0]) >> min(source[1] & 0xFFFFFFFF, 63)
+            return lambda a, by: seen(a) >> min(by & 0xFFFFFFFF, 63)
         if opcode == "bfe":
-            field = source[0] >> source[1] & (1 << source[2]) - 1
-            return signed(field, source[2]) if parts[-1][0] == "s" and source[2] else field
+            is_signed = parts[-1][0] == "s"
+            return lambda a, at, size: signed(a >> at & (1 << size) - 1, size) if is_signed and size else a >> at & (1 << size) - 1
         if opcode == "bfi":
-            mask = ((1 << source[3]) - 1) << source[2]
-            return source[1] & ~mask | source[0] << source[2] & mask
-        if opcode == "neg":
-            return -source[0]
-        if opcode == "not":
-            return ~source[0]
-        return BINARY[opcode](seen(source[0]), seen(source[1]))
+            return lambda a, b, at, size: b & ~(((1 << size) - 1) << at) | a << at & ((1 << size) - 1) << at
+        if opcode in ("neg", "not"):
+            return operator.neg if opcode == "neg" else operator.invert
+        binary = BINARY[opcode]
+        return lambda a, b: binary(seen(a), seen(b))
