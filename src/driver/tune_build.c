@@ -66,8 +66,8 @@ static const char *run_compiler(const struct tune *tune, const struct tune_unit 
 /* What times calls, once for all programs of the unit. */
 static const char *compile_measure(const struct tune *tune, const struct tune_unit *unit)
 {
-    const char *words[] = {
-        tune->bench.compiler, "-O1", "-std=c99", "-D_GNU_SOURCE", "-w", "-c", "measure.c", "-o", "measure.o", NULL};
+    const char *words[] = {tune->bench.compiler, "-O1", "-std=c99", "-D_GNU_SOURCE", "-w", "-c", "measure.c", "-o",
+                           "measure.o",          NULL};
     return run_compiler(tune, unit, words);
 }
 

@@ -163,7 +163,7 @@ static bool open_alone(struct tune *tune)
         return false;
     }
     for (int turn = 0; flock(tune->log_file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK; turn++) {
-        if (turn == 20) {
+        if (turn == 60) {
             driver_error(tune->options, "another 'tilecc tune' writes '%s' now; write elsewhere (-o)", tune->log_path);
             return false;
         }
