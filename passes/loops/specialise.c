@@ -37,8 +37,9 @@
 enum {
     BLOCK_SHARED = 1024, /* that the hardware takes for itself */
     LEAST_WORK = 128,    /* cycles */
-    MOST_OF_ONE = 192,   /* registers of a thread for tiles, where a block has a multiprocessor for itself */
-    MOST_OF_TWO = 168    /* and where two share it */
+    /* Registers of a thread for tiles, as loop_model_pressure counts them: ptxas computes tiles piece by piece, and needs
+     * fewer.  Of loops of four products one with 284 fits into 216 without a spill, one with 418 does not. */
+    MOST_OF_TWO = 290
 };
 
 /* ---- channels and rings ---- */
@@ -212,19 +213,15 @@ static int64_t block_room(const struct outline *o)
     return (o->context->target->shared_bytes + BLOCK_SHARED) / blocks_of(o) - BLOCK_SHARED;
 }
 
-/* Whether tiles have no room in the registers of one of two blocks: with one that no copy brings while it is loaded, or
- * an iteration ahead where a single block has room for that. */
+/* Whether tiles have no room in the registers of one of two blocks, with one that no copy brings while it is loaded. */
 static bool needs_registers(const struct outline *o, const struct ir_block *body)
 {
     int spare = o->persistent ? LOOP_MODEL_SPARE / 2 : 0; /* for what the loop over programs needs */
-    int pressure = loop_model_pressure(o->context->arena, body) + spare;
-    bool needs = pressure > MOST_OF_TWO;
-    for (const struct ir_operation *op = body->first; op; op = op->next) {
-        bool tile = op->opcode == OP_LOAD && op->results[0]->type->rank > 1;
-        int own = tile ? prefetch_registers(op->results[0]) : 0, ahead = pressure + 2 * own;
-        needs |= own && (pressure + own > MOST_OF_TWO || (ahead > MOST_OF_TWO && ahead <= MOST_OF_ONE));
-    }
-    return needs;
+    int pressure = loop_model_pressure(o->context->arena, body) + spare, most = 0;
+    for (const struct ir_operation *op = body->first; op; op = op->next)
+        if (op->opcode == OP_LOAD && op->results[0]->type->rank > 1)
+            most = prefetch_registers(op->results[0]) > most ? prefetch_registers(op->results[0]) : most;
+    return pressure + most > MOST_OF_TWO;
 }
 
 /* Cycles for which the loop computes with tiles beside its products. */
@@ -242,9 +239,9 @@ static double work_beside(const struct loop_model *model)
 
 /* Whether one warpgroup of consumers leaves tensor cores idle for most of the time, since in each loop it waits for
  * what it computes itself, and has registers to spare.  (Where it does nothing but multiply, products in flight and
- * longer rings serve better.)  A scan of state-space chunks on an H200: 1.81 ms by one block, 1.16 by two; 2026-11-27-h200-loops.json;
- * where loads into registers would no longer run ahead, a sum of such chunks became 9 % slower on an H100, in a run that
- * was not kept. */
+ * longer rings serve better.)  On an H200 a scan of state-space chunks takes 1.81 ms by one block, 1.16 by two
+ * (2026-11-27-h200-loops.json); what each chunk adds to the state 385 us and 329, though a load into registers no longer
+ * runs ahead; linear attention 298 and 222 (2026-11-27-h200-two-blocks.json). */
 static bool leaves_idle(const struct outline *o)
 {
     bool any = false;
