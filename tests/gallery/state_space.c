@@ -83,7 +83,7 @@ static void pass_state(struct exec_case *c, int in_place)
 static void run_passing(struct exec_case *c) { pass_state(c, 1); }
 static void run_before(struct exec_case *c) { pass_state(c, 0); }
 
-static void run_scan(struct exec_case *c)
+static void run_chunks(struct exec_case *c)
 {
     int64_t l = c->extent[0], h = c->extent[1], chunks = (l + Q - 1) / Q;
     struct exec_tensor *x = exec_input(c, EXEC_BF16, FOUR(1, l, h, P)), *b = exec_input(c, EXEC_BF16, FOUR(1, l, 1, N));
@@ -126,10 +126,51 @@ static void run_scan(struct exec_case *c)
     }
 }
 
-static const struct exec_test tests[] = {{"decay", run_decay, 2, {70, 2}, 0},
-                                         {"state", run_state, 2, {70, 1}, 0},
-                                         {"passing", run_passing, 2, {6, 1}, 0},
-                                         {"before", run_before, 2, {6, 1}, 0},
-                                         {"scan", run_scan, 2, {70, 2}, 0}};
+/* Step by step, at an odd number of rows of the state; `whole`: with a state to begin with, D and the state behind it. */
+static void scan_all(struct exec_case *c, int whole)
+{
+    int64_t l = c->extent[0], h = c->extent[1], p = c->extent[2];
+    struct exec_tensor *x = exec_input(c, EXEC_BF16, FOUR(1, l, h, p)), *b = exec_input(c, EXEC_BF16, FOUR(1, l, 1, N));
+    struct exec_tensor *e = exec_input(c, EXEC_BF16, FOUR(1, l, 1, N)), *dt = exec_input(c, EXEC_F32, CUBE(1, l, h));
+    struct exec_tensor *a = exec_input(c, EXEC_F32, ROW(h)), *own = exec_input(c, EXEC_F32, ROW(h));
+    struct exec_tensor *from = exec_input(c, EXEC_F32, FOUR(1, h, p, N));
+    struct exec_tensor *y = exec_output(c, EXEC_BF16, FOUR(1, l, h, p)),
+                       *to = exec_output(c, EXEC_F32, FOUR(1, h, p, N));
+    struct tile_bf16_4 vx, vb, ve, vy;
+    struct tile_f32_4 vfrom, vto;
+    struct tile_f32_3 vdt;
+    struct tile_f32_1 va, vown;
+    draw(x, 1), draw(b, 1), draw(e, 1), draw(dt, 1), draw(a, 1), draw(own, 1), draw(from, 1);
+    EXEC_BIND(vx, x), EXEC_BIND(vb, b), EXEC_BIND(ve, e), EXEC_BIND(vy, y), EXEC_BIND(vfrom, from), EXEC_BIND(vto, to);
+    EXEC_BIND(vdt, dt), EXEC_BIND(va, a), EXEC_BIND(vown, own);
+    exec_called(c, state_space_scan_bf16(c->stream, &vx, &vb, &ve, &vdt, &va, whole ? &vown : NULL,
+                                         whole ? &vfrom : NULL, &vy, whole ? &vto : NULL));
+    for (int64_t i = 0; i < h * p; i++) {
+        int64_t head = i / p;
+        double state[N], sizes[N];
+        for (int n = 0; n < N; n++)
+            sizes[n] = fabs(state[n] = whole ? exec_before(from, i * N + n) : 0);
+        for (int64_t t = 0; t < l; t++) {
+            double d = exec_before(dt, t * h + head), value = exec_before(x, t * h * p + i);
+            double sum = whole ? exec_before(own, head) * value : 0, all = fabs(sum),
+                   keep = exp(d * exec_before(a, head));
+            for (int n = 0; n < N; n++) {
+                double added = d * value * exec_before(b, t * N + n), factor = exec_before(e, t * N + n);
+                state[n] = keep * state[n] + added, sizes[n] = keep * sizes[n] + fabs(added);
+                sum += state[n] * factor, all += sizes[n] * fabs(factor);
+            }
+            expect_sum(c, y, t * h * p + i, sum, all, 0x1p-7);
+        }
+        for (int n = 0; n < N && whole; n++)
+            expect_sum(c, to, i * N + n, state[n], sizes[n], 0x1p-7);
+    }
+}
+static void run_scan(struct exec_case *c) { scan_all(c, 1); }
+static void run_plain(struct exec_case *c) { scan_all(c, 0); }
+
+static const struct exec_test tests[] = {{"decay", run_decay, 2, {70, 2}, 0},    {"state", run_state, 2, {70, 1}, 0},
+                                         {"passing", run_passing, 2, {6, 1}, 0}, {"before", run_before, 2, {6, 1}, 0},
+                                         {"chunks", run_chunks, 2, {70, 2}, 0},  {"scan", run_scan, 3, {150, 2, 72}, 0},
+                                         {"plain", run_plain, 3, {64, 1, 64}, 0}};
 
 int main(int count, char **arguments) { return exec_main(count, arguments, tests, sizeof tests / sizeof *tests); }
