@@ -215,7 +215,11 @@ static struct native_code *assemble(struct arena *arena)
                 child_run(arguments, NULL, text.data, text.size, (struct child_limits){.seconds = 60}, &result) &&
                 cubin_read(arena, result.output.data, result.output.size, &architecture, &count, &kernels, &problem);
     CHECK(good, "native.ptx: %s", problem);
-    return good ? nvptx_decode(arena, architecture, &kernels[0], result.output.data) : NULL;
+    struct native_code *code = good ? nvptx_decode(arena, architecture, &kernels[0], result.output.data) : NULL;
+    buffer_free(&text);
+    buffer_free(&result.output);
+    buffer_free(&result.errors);
+    return code;
 }
 
 int main(void)
