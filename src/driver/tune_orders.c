@@ -104,9 +104,11 @@ static const char *run_of(const struct tuned_orders *t, const struct orders_sear
 static void show(void *context, const struct orders_search *search)
 {
     struct tuned_orders *t = context;
+    struct arena *scratch = arena_create();
     progress_show(t->progress,
-                  arena_printf(t->arena, "%s: %+.2f %%, %.0f s left", t->now, 100 * (exp(search->best_ratio) - 1),
+                  arena_printf(scratch, "%s: %+.2f %%, %.0f s left", t->now, 100 * (exp(search->best_ratio) - 1),
                                fmax(0, search->options.seconds - search->clock)));
+    arena_destroy(scratch);
 }
 
 /* The code as ptxas made it, which a search can begin with; NULL: *problem. */

@@ -1,4 +1,5 @@
-/* Simulated annealing over orders (S. Kirkpatrick, C. Gelatt, M. Vecchi, 1983; on the instructions of cubins: "SIP", 2024).
+/* Simulated annealing over orders (S. Kirkpatrick, C. Gelatt, M. Vecchi, 1983; on the instructions of cubins: G. He, E. Yoneki,
+ * "SIP", 2024).
  *
  * A step is one move that the proofs take.  It is looked at in a few pairs of times beside the order it comes from; what
  * seems no worse than the temperature allows is measured in more pairs, and by these taken or taken back.  Whoever takes the
@@ -308,7 +309,7 @@ static void begin_from(struct orders_search *search, const struct native_code *s
 
 void orders_find(struct orders_search *search)
 {
-    enum { PRUNE_PART = 7 }; /* of the seconds */
+    enum { PRUNE_PART = 5 }; /* of the seconds */
     const struct orders_options *options = &search->options;
     search->seed = options->seed;
     search->best = native_copy(search->original);

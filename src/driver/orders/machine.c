@@ -88,17 +88,28 @@ bool orders_program_start(struct orders_program *program)
     return true;
 }
 
-void orders_program_end(struct orders_program *program) { partner_end(&program->partner); }
+static void stop(struct orders_program *program) { partner_end(&program->partner); }
+
+void orders_program_end(struct orders_program *program)
+{
+    stop(program);
+    if (program->answers)
+        arena_destroy(program->answers);
+    program->answers = NULL;
+}
 
 /* The answer to a command, and bytes behind it; NULL: it ended, and runs again. */
 static const char *ask(struct orders_program *program, const char *command, const void *bytes, size_t size, int seconds)
 {
     const char *line = NULL;
+    if (program->answers) /* only the last one is looked at */
+        arena_destroy(program->answers);
+    program->answers = arena_create();
     if (partner_send(&program->partner, command, strlen(command)) && partner_send(&program->partner, bytes, size))
-        line = partner_hear(&program->partner, program->arena, seconds);
+        line = partner_hear(&program->partner, program->answers, seconds);
     if (line && !word_behind(line, "failed"))
         return line;
-    orders_program_end(program);
+    stop(program);
     orders_program_start(program); /* where this fails, so does all that is asked of it */
     return NULL;
 }

@@ -156,6 +156,7 @@ struct orders_program {
     struct arena *arena;
     const char *path, *folder;
     struct partner partner;
+    struct arena *answers; /* the last one; NULL at first */
     const char *device, *driver;
     int call_count, kernel_count;
     struct orders_call *calls;
