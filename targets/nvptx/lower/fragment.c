@@ -117,7 +117,7 @@ static LLVMValueRef pack(struct lowering *l, const struct fragment *f, const LLV
     int bits = 8 * value_bytes(f->element);
     if (bits == 64)
         return values[0];
-    LLVMValueRef word = f->word_bits == 1 && bits == 16 ? value_whole(l, values[0], values[1]) : NULL;
+    LLVMValueRef word = f->word_bits == 1 && bits == 16 ? value_joined(l, values[0], values[1]) : NULL;
     if (word)
         return word;
     for (int i = 0; i < 1 << f->word_bits; i++) {

@@ -27,7 +27,7 @@ void memory_pack(struct lowering *l, enum ir_element element, struct memory_shap
     LLVMTypeRef type = memory_word_type(l, shape);
     int bits = 8 * shape.unit / shape.each;
     for (int w = 0; w < shape.words; w++) {
-        words[w] = shape.unit == 4 && shape.each == 2 ? value_whole(l, values[2 * w], values[2 * w + 1]) : NULL;
+        words[w] = shape.unit == 4 && shape.each == 2 ? value_joined(l, values[2 * w], values[2 * w + 1]) : NULL;
         if (words[w])
             continue;
         LLVMValueRef word = NULL;

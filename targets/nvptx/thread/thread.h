@@ -108,6 +108,10 @@ LLVMValueRef value_product(struct lowering *l, LLVMValueRef a, LLVMValueRef b);
 LLVMValueRef value_without(struct lowering *l, LLVMValueRef a, int64_t number);
 /* The word of 32 bits that two values of 16 were taken from as its halves; NULL: there is none. */
 LLVMValueRef value_whole(struct lowering *l, LLVMValueRef low, LLVMValueRef high);
+/* The same, or made by one or two instructions: of halves of two words, and of numbers of few bits, each masked out of one
+ * word, the second 16 bits above the first, with bits set beside them.  (LLVM cuts each number out by itself where a shift
+ * has the sign above it, and makes two instructions of a mask and bits that are set.) */
+LLVMValueRef value_joined(struct lowering *l, LLVMValueRef low, LLVMValueRef high);
 /* An integer scalar as i64 (sign by its element). */
 LLVMValueRef value_wide(struct lowering *l, enum ir_element element, LLVMValueRef value);
 LLVMValueRef value_intrinsic(struct lowering *l, const char *name, LLVMTypeRef overload, LLVMValueRef *arguments,

@@ -1,4 +1,5 @@
 /* Registers of tile values as LLVM values: their types, constants, and the table from tile IR to LLVM. */
+#include "base/plant.h"
 #include "targets/nvptx/thread/thread.h"
 
 #include <string.h>
@@ -151,6 +152,68 @@ LLVMValueRef value_whole(struct lowering *l, LLVMValueRef low, LLVMValueRef high
 {
     LLVMValueRef word = half_of(l, low, false);
     return word && word == half_of(l, high, true) ? word : NULL;
+}
+
+/* ((word >> shift) & mask) | set, cut to 16 bits; or, of one half of a word, shift 0 or 16. */
+struct field {
+    LLVMValueRef word;
+    unsigned shift;
+    uint64_t mask, set;
+};
+
+/* Takes the operation off, where it is one of those and has a constant on its right. */
+static bool take_constant(LLVMValueRef *value, LLVMOpcode opcode, uint64_t *number)
+{
+    if (!LLVMIsAInstruction(*value) || LLVMGetInstructionOpcode(*value) != opcode ||
+        !LLVMIsAConstantInt(LLVMGetOperand(*value, 1)))
+        return false;
+    *number = LLVMConstIntGetZExtValue(LLVMGetOperand(*value, 1));
+    *value = LLVMGetOperand(*value, 0);
+    return true;
+}
+
+static bool find_field(struct lowering *l, LLVMValueRef value, struct field *field)
+{
+    uint64_t shift = 0;
+    *field = (struct field){.mask = UINT16_MAX};
+    if (LLVMIsABitCastInst(value))
+        value = LLVMGetOperand(value, 0);
+    if (!LLVMIsATruncInst(value) || LLVMTypeOf(value) != l->i16)
+        return false;
+    value = LLVMGetOperand(value, 0);
+    if (LLVMTypeOf(value) != l->i32)
+        return false;
+    take_constant(&value, LLVMOr, &field->set);
+    take_constant(&value, LLVMAnd, &field->mask);
+    if (!take_constant(&value, LLVMAShr, &shift))
+        take_constant(&value, LLVMLShr, &shift);
+    field->word = value;
+    field->shift = (unsigned)shift;
+    return shift < 32 && field->mask <= UINT16_MAX && field->set <= UINT16_MAX && field->mask << shift <= UINT32_MAX;
+}
+
+static bool is_half(const struct field *field)
+{
+    return field->mask == UINT16_MAX && field->set == 0 && field->shift % 16 == 0;
+}
+
+LLVMValueRef value_joined(struct lowering *l, LLVMValueRef low, LLVMValueRef high)
+{
+    struct field a, b;
+    LLVMValueRef whole = value_whole(l, low, high);
+    if (whole || !find_field(l, low, &a) || !find_field(l, high, &b))
+        return whole;
+    if (a.word == b.word && b.shift == a.shift + 16) {
+        LLVMValueRef shifted = a.shift ? LLVMBuildLShr(l->builder, a.word, value_i32(l, a.shift), "") : a.word;
+        LLVMValueRef operands[3] = {shifted, value_i32(l, (int64_t)(a.mask | b.mask << 16)),
+                                    value_i32(l, (int64_t)(a.set | b.set << 16))};
+        return ptx_emit(l, PTX_MASK_AND_SET, l->i32, operands, 3, NULL);
+    }
+    if (!is_half(&a) || !is_half(&b))
+        return NULL;
+    int64_t bytes = (a.shift ? 0x32 : 0x10) | (b.shift ? 0x7600 : 0x5400);
+    LLVMValueRef operands[3] = {a.word, b.word, value_i32(l, PLANTED(nvptx_joined_halves) ? 0x5410 : bytes)};
+    return ptx_emit(l, PTX_PICK_BYTES, l->i32, operands, 3, NULL);
 }
 
 LLVMValueRef value_wide(struct lowering *l, enum ir_element element, LLVMValueRef value)

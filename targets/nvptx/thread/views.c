@@ -53,6 +53,17 @@ LLVMValueRef view_ask(struct lowering *l, const struct ir_value *argument, bool 
     return LLVMBuildICmp(b, LLVMIntEQ, rest, value_i64(l, 0), "");
 }
 
+/* What assumptions say of an argument's extent, where the function asks for it in front of everything. */
+static int64_t assumed_multiple(const struct lowering *l, const struct ir_value *argument, int dimension)
+{
+    int64_t multiple = 1;
+    for (const struct ir_operation *op = l->function->body->first; op; op = op->next)
+        if (op->opcode == OP_EXTENT && op->operands[0] == argument &&
+            ir_number(op, IR_ATTRIBUTE_DIMENSION, 0) == dimension)
+            multiple = int64_max(multiple, fact_divisor(l, op->results[0]));
+    return multiple;
+}
+
 void view_of_argument(struct lowering *l, const struct ir_value *argument, const struct ir_argument_fact *fact,
                       int first_slot)
 {
@@ -73,6 +84,7 @@ void view_of_argument(struct lowering *l, const struct ir_value *argument, const
         view->extent_multiple[d] = extent != IR_DYNAMIC ? low_bit(extent, 1 << 20)
                                    : fact               ? int64_max(1, fact->extent_multiple[d])
                                                         : 1;
+        view->extent_multiple[d] = int64_max(view->extent_multiple[d], assumed_multiple(l, argument, d));
     }
     if (fact && fact->asked_alignment)
         suppose_alignment(argument, fact->asked_alignment, view);

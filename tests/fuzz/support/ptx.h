@@ -71,6 +71,7 @@ enum { PTX_OPERANDS = 8, PTX_WORDS = 16, PTX_PARAMETERS = 24, PTX_MAP_RANK = 5 }
     X(popc)            \
     X(prefetch)        \
     X(prmt)            \
+    X(lop3)            \
     X(rcp)             \
     X(red)             \
     X(rem)             \

@@ -358,6 +358,11 @@ static bool compute_integer(const struct ptx_instruction *in, const uint64_t *v,
         break;
     }
     case PTX_prmt: *out = picked_bytes(a, b, c); break;
+    case PTX_lop3: /* bit 4 a + 2 b + c of the table */
+        *out = 0;
+        for (int i = 0; i < bits; i++)
+            *out |= (v[3] >> (4 * (a >> i & 1) + 2 * (b >> i & 1) + (c >> i & 1)) & 1) << i;
+        break;
     case PTX_brev:
         *out = 0;
         for (int i = 0; i < bits; i++)
