@@ -68,9 +68,11 @@ enum {
     FUNCTION_DYNAMIC_SHARED = 8,
     FUNCTION_NON_PORTABLE_CLUSTER = 14,
     LAUNCH_CLUSTER = 4,
+    LAUNCH_CLUSTER_POLICY = 5, /* CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE */
+    CLUSTER_POLICY_BALANCE = 2,
     LAUNCH_OVERLAP = 6, /* CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION */
     LAUNCH_PRIORITY = 8,
-    MAX_ATTRIBUTES = 3,
+    MAX_ATTRIBUTES = 4,
     OVERLAP_SINCE = 90, /* architecture of the code */
     LIBRARY_BINARY_IS_PRESERVED = 1,
     CAPTURE_RELAXED = 2,
@@ -507,6 +509,8 @@ static struct launch_attribute *add_attribute(struct launch_config *config, int 
     return attribute;
 }
 
+/* Where several blocks fit on a multiprocessor, the driver's own policy puts those of a cluster side by side and leaves other
+ * multiprocessors idle: 16 rows by 8192 x 8192 4-bit weights in clusters of 8 took 30 us on an H200, and 25 by this one. */
 static void configure(const struct tile_rt_variant *variant, unsigned blocks, struct launch_config *config,
                       struct launch_attribute *attributes)
 {
@@ -521,6 +525,8 @@ static void configure(const struct tile_rt_variant *variant, unsigned blocks, st
         struct launch_attribute *attribute = add_attribute(config, LAUNCH_CLUSTER);
         attribute->value.cluster[0] = (unsigned)variant->cluster;
         attribute->value.cluster[1] = attribute->value.cluster[2] = 1;
+        if (variant->persistent <= 0)
+            add_attribute(config, LAUNCH_CLUSTER_POLICY)->value.number = CLUSTER_POLICY_BALANCE;
     }
 }
 

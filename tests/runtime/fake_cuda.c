@@ -361,7 +361,7 @@ int cuLaunchKernel(void *function, unsigned x, unsigned y, unsigned z, unsigned 
     if (result == 0)
         result = launched(
             (struct fake_launch){
-                {x, y, z}, {block_x, block_y, block_z}, shared, 1, stream, function, {0}, {{0}}, 0, 0, 0},
+                {x, y, z}, {block_x, block_y, block_z}, shared, 1, stream, function, {0}, {{0}}, 0, 0, 0, 0},
             parameters);
     END;
 }
@@ -493,6 +493,7 @@ int cuLaunchKernelEx(const struct config *config, void *function, void **paramet
                                  {{0}},
                                  0,
                                  0,
+                                 0,
                                  0};
     (void)extra;
     launch.attributes = (int)config->attribute_count;
@@ -500,6 +501,7 @@ int cuLaunchKernelEx(const struct config *config, void *function, void **paramet
         int value = (int)config->attributes[i].words[0];
         switch (config->attributes[i].id) {
         case 4: launch.cluster = (unsigned)value; break;
+        case 5: launch.policy = value; break;
         case 6: launch.overlap = value; break;
         case 8: launch.priority = value; break;
         default: result = 1;

@@ -29,6 +29,7 @@ struct fake_launch {
     uint64_t slots[FAKE_SLOTS];
     uint64_t maps[FAKE_MAPS][16];
     int overlap, priority, attributes; /* programmatic stream serialization; how many attributes there were */
+    int policy;                        /* of clusters */
 };
 
 /* What cuTensorMapEncodeTiled was told.  The map that it makes holds `number` and the address in its first two words. */

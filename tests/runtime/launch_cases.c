@@ -138,8 +138,8 @@ static void options_set(void)
     EXPECT(cuda->last.attributes == 1 && cuda->last.overlap == 1 && cuda->last.priority == 0);
     options.priority = -3;
     EXPECT_STATUS(with(cu(&stream0), 0, &options), TILE_OK, "");
-    EXPECT(cuda->last.attributes == 3 && cuda->last.overlap == 1 && cuda->last.priority == -3 &&
-           cuda->last.cluster == 2 && cuda->last.function == (const void *)cubin_90a_fast);
+    EXPECT(cuda->last.attributes == 4 && cuda->last.overlap == 1 && cuda->last.priority == -3 &&
+           cuda->last.cluster == 2 && cuda->last.policy == 2 && cuda->last.function == (const void *)cubin_90a_fast);
     options.flags = 0;
     EXPECT_STATUS(with(cu(&stream0), 1, &options), TILE_OK, "");
     EXPECT(cuda->last.attributes == 1 && cuda->last.overlap == 0 && cuda->last.priority == -3);
