@@ -81,6 +81,7 @@ static const struct product_row rows[] = {
 enum {
     ROWS = sizeof rows / sizeof *rows,
     WGMMA_ROWS = 64,
+    MOST_KEPT_COLUMNS = 16,
     MOST_SPLIT_K = 64,         /* of tf32x3 by wgmma */
     MOST_SPLIT_SUMS = 64 * 128 /* of a warpgroup */
 };
@@ -105,6 +106,14 @@ static bool lies_across(const struct ir_value *value, int along)
     return false;
 }
 
+static bool is_computed(const struct ir_value *value)
+{
+    const struct ir_operation *op = value->definition;
+    while (op && (op->opcode == OP_PERMUTE || op->opcode == OP_CONVERT_LAYOUT))
+        op = op->operands[0]->definition;
+    return op && op->opcode != OP_LOAD;
+}
+
 struct product product_of(const struct ir_operation *dot)
 {
     const struct ir_type *a = dot->operands[0]->type, *b = dot->operands[1]->type, *c = dot->operands[2]->type;
@@ -114,8 +123,10 @@ struct product product_of(const struct ir_operation *dot)
     product.m = c->extent[c->rank - 2];
     product.n = c->extent[c->rank - 1];
     product.k = a->extent[a->rank - 1];
-    for (int i = 0; i < 2 && c->rank == 2; i++)
+    for (int i = 0; i < 2 && c->rank == 2; i++) {
         product.lies_across[i] = lies_across(dot->operands[i], 1 - i);
+        product.computed[i] = is_computed(dot->operands[i]);
+    }
     const struct ir_function *function = dot->block ? dot->block->function : NULL;
     product.warps = function ? function->warps : 0;
     product.open = product.warps == 0;
@@ -173,6 +184,12 @@ static bool threads_turn_second(const struct product *product)
     return product->a == IR_F32 && product->lies_across[0] && product->lies_across[1];
 }
 
+bool product_keeps_factors(const struct product *product)
+{
+    return product->computed[0] && product->computed[1] && product->n <= MOST_KEPT_COLUMNS &&
+           ir_element_info[product->a].bits == 16;
+}
+
 /* 0: it fits. */
 static unsigned find_obstacles(const struct product_row *row, const struct product *product)
 {
@@ -184,6 +201,7 @@ static unsigned find_obstacles(const struct product_row *row, const struct produ
     if (row->instruction != IR_INSTRUCTION_WGMMA)
         return found;
     found |= product->warps % 4 ? PRODUCT_WARPS : 0;
+    found |= product_keeps_factors(product) ? PRODUCT_KEPT : 0;
     for (int i = 0; i < 2; i++)
         found |= product->lies_across[i] && !product_reads_matrices(product, IR_INSTRUCTION_WGMMA, i, i) &&
                          !(i == 1 && threads_turn_second(product))
@@ -257,6 +275,8 @@ struct product product_as_computed(const struct target_row *target, const struct
     turned.n = product->m;
     turned.lies_across[0] = product->lies_across[1];
     turned.lies_across[1] = product->lies_across[0];
+    turned.computed[0] = product->computed[1];
+    turned.computed[1] = product->computed[0];
     bool fits = product_choice_of(target, product).instruction != IR_INSTRUCTION_WGMMA &&
                 product_choice_of(target, &turned).instruction == IR_INSTRUCTION_WGMMA &&
                 product->k >= 2 * product_shape(target, &turned, IR_INSTRUCTION_WGMMA).k;
@@ -271,7 +291,8 @@ struct product product_computed(const struct target_row *target, const struct ir
 
 bool product_choice_could_be_better(const struct product_choice *choice)
 {
-    return choice->obstacles && !(choice->obstacles & (PRODUCT_IEEE | PRODUCT_ELEMENTS | PRODUCT_ACROSS));
+    return choice->obstacles &&
+           !(choice->obstacles & (PRODUCT_IEEE | PRODUCT_ELEMENTS | PRODUCT_ACROSS | PRODUCT_KEPT));
 }
 
 void product_explain(struct buffer *out, const struct product *product, const struct product_choice *choice)
@@ -306,6 +327,9 @@ void product_explain(struct buffer *out, const struct product *product, const st
                       wgmma && choice->instruction == IR_INSTRUCTION_MMA
                           ? "wgmma is not used for these elements"
                           : "the target has no tensor instruction for these elements");
+    if (choice->obstacles & PRODUCT_KEPT)
+        buffer_printf(out, "%sboth factors are computed, and mma.sync reads them from registers",
+                      separators[count++ > 0]);
     if (choice->obstacles & PRODUCT_ACROSS)
         buffer_printf(
             out, "%sthe %s factor lies in memory with %s contiguous: k has to be, for wgmma turns only 16-bit factors",

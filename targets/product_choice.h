@@ -20,6 +20,7 @@ struct product {
     int warps;           /* that work together; 0: not chosen yet */
     bool open;           /* another number of warps may be chosen */
     bool lies_across[2]; /* a factor that memory holds with m or n contiguous, and not k */
+    bool computed[2];    /* a factor that is not loaded as it is, at most transposed */
 };
 /* One instruction.  n is the most that one takes: wgmma comes in all multiples of 8 up to it.  by: the elements that it
  * multiplies; others than the factors' are made of them in registers. */
@@ -40,7 +41,8 @@ enum product_obstacle {
     PRODUCT_IEEE = 32,          /* f32 factors with all their bits */
     PRODUCT_ELEMENTS = 64,      /* no target has one for these elements, or not this strong a one */
     PRODUCT_ARCHITECTURE = 128, /* this target has none, others do */
-    PRODUCT_ACROSS = 256        /* a factor lies with m or n contiguous: only 16-bit ones are turned on their way */
+    PRODUCT_ACROSS = 256,       /* a factor lies with m or n contiguous: only 16-bit ones are turned on their way */
+    PRODUCT_KEPT = 512          /* few columns, and both factors are computed: mma.sync reads both from registers */
 };
 /* `missed` is the stronger instruction that is nearest to fitting, and `obstacles` all that keeps it out; FMA and 0:
  * the target has no stronger one.  `step`: of what the extents have to be multiples for it. */
@@ -55,6 +57,9 @@ struct product_choice product_choice_of(const struct target_row *row, const stru
 struct product product_as_computed(const struct target_row *target, const struct product *product);
 /* The same of an operation. */
 struct product product_computed(const struct target_row *target, const struct ir_operation *dot);
+/* Whether both factors stay in registers: wgmma would have the second one stored, fenced and met for at each product, and a
+ * fence waits for all loads that are on their way. */
+bool product_keeps_factors(const struct product *product);
 /* Whether another tile, schedule or architecture would have used the missed instruction. */
 bool product_choice_could_be_better(const struct product_choice *choice);
 /* "k is 8, no multiple of 16, and ...": the obstacles in words. */

@@ -4,7 +4,7 @@
  *     convert(convert(x: L1 → L2): L2 → L3)    = convert(x: L1 → L3)
  *     convert(x) with x cheap                  = x made again in L2
  *     convert(load: L1 → L2)                   = load in L2, where reading in L2 costs less than the conversion; of rows
- *                                                from a buffer, too
+ *                                                from a buffer, too; also where reshapes and the like stand between
  *     convert(op(a, convert(b: L2 → L1)))      = op(convert(a), b) for elementwise op, where fewer bytes are converted
  *     convert(widen(x))                        = widen(convert(x))
  *     convert(f(g(broadcast(x))))              = f(g(broadcast(convert(x)))), where only the whole way pays
@@ -93,8 +93,9 @@ static double value_cost(const struct removal *r, const struct ir_value *value, 
         double own = is_used_once(value) ? conversion_cost(r, from, value->type->layout, element_bytes(value)) : 0;
         return conversion_cost(r, from, wanted, element_bytes(value)) - own;
     }
-    bool is_load = op && (op->opcode == OP_LOAD || op->opcode == OP_POINTER_LOAD);
-    if (depth == 0 || converted == 0 || !op || op->result_count != 1 || is_load || !is_used_once(value))
+    /* rows are for many, and stay as they are read */
+    bool is_row = op && (op->opcode == OP_LOAD || op->opcode == OP_POINTER_LOAD) && value->type->rank < 2;
+    if (depth == 0 || converted == 0 || !op || op->result_count != 1 || is_row || !is_used_once(value))
         return converted;
     double moved = moved_cost(op, wanted);
     if (moved < converted)

@@ -37,6 +37,7 @@
 #include "passes/base/rewrite.h"
 #include "passes/loops/buffer_copy.h"
 #include "passes/loops/factor_way.h"
+#include "targets/product_choice.h"
 
 enum { NARROW_ROW = 16 /* bytes */ };
 
@@ -150,11 +151,17 @@ static struct ir_block *filled_in(const struct plan *plan, const struct ir_opera
     return value->definition ? value->block : dot->block;
 }
 
-static bool keep_factor(const struct factor_staging *s, const struct ir_operation *dot, struct plan *plan)
+static bool keep_factor(const struct factor_staging *s, const struct ir_operation *dot, int factor, struct plan *plan)
 {
-    plan->registers = product_factor(s->adapter.table, dot, 0, dot->results[0]->type->layout);
+    plan->registers = product_factor(s->adapter.table, dot, factor, dot->results[0]->type->layout);
     plan->how = KEEP_IN_REGISTERS;
     return plan->registers != NULL;
+}
+
+static bool keeps_both(const struct ir_operation *dot)
+{
+    struct product product = product_of(dot);
+    return ir_number(dot, IR_ATTRIBUTE_INSTRUCTION, 0) == IR_INSTRUCTION_MMA && product_keeps_factors(&product);
 }
 
 /* Another product of its kind reads the tile from registers. */
@@ -176,7 +183,7 @@ static bool plan_way(const struct factor_staging *s, const struct ir_operation *
     const struct ir_operation *origin = plan->source.origin->definition;
     bool loaded = origin && origin->opcode == OP_LOAD; /* such a one goes through shared memory anyway */
     bool twice = plan->source.transposed && is_kept_elsewhere(plan->source.origin, dot);
-    if (factor == 0 && !loaded && !twice && keep_factor(s, dot, plan))
+    if ((factor == 0 || keeps_both(dot)) && !loaded && !twice && keep_factor(s, dot, factor, plan))
         return true;
     if (!loaded)
         plan->source = (struct factor_source){dot->operands[factor], false};
@@ -614,7 +621,7 @@ static bool keeps_first(const struct factor_staging *s, const struct ir_operatio
 {
     const struct ir_operation *load = plan[0].source.origin->definition;
     bool copied = plan[0].how == COPY;
-    if (plan[0].how == KEEP_IN_REGISTERS || find_stored(s, &plan[0], dot) || !keep_factor(s, dot, &plan[0]) ||
+    if (plan[0].how == KEEP_IN_REGISTERS || find_stored(s, &plan[0], dot) || !keep_factor(s, dot, 0, &plan[0]) ||
         !fits(s, dot, plan))
         return false;
     if (copied)

@@ -25,11 +25,36 @@ static bool is_free(const struct ir_operation *op)
            op->opcode == OP_BUFFER_PERMUTE || op->opcode == OP_BUFFER_PART;
 }
 
-/* Elements of fewer than 32 bits take a register each: they are seldom packed where they are carried round a loop. */
+/* What elements of a tile become, one by one: the value behind all that looks at each by itself, for nobody else. */
+static const struct ir_value *end_of_chain(const struct ir_value *value)
+{
+    for (;;) {
+        const struct ir_use *use = value->uses;
+        const struct ir_operation *user = use && !use->next ? use->user : NULL;
+        bool alone = user && user->block == value->block && user->result_count == 1 &&
+                     (ir_has_trait(user, IR_TRAIT_ELEMENTWISE) || user->opcode == OP_RESHAPE ||
+                      user->opcode == OP_PERMUTE);
+        if (!alone)
+            return value;
+        value = user->results[0];
+    }
+}
+
+/* Of a product that reads both from registers. */
+static bool is_kept_factor(const struct ir_value *value)
+{
+    const struct ir_use *use = value->uses;
+    return use && !use->next && use->user->opcode == OP_DOT_ASYNC && use->index < 2 &&
+           use->user->operands[1]->type->kind == IR_TILE;
+}
+
+/* Elements of fewer than 32 bits take a register each: they are seldom packed where they are carried round a loop.  But
+ * instructions of products take words, and so what becomes a factor is read and made in words. */
 int prefetch_registers(const struct ir_value *value)
 {
     bool is_shared = value->definition && registers_are_shared(value->definition);
-    return is_shared ? 0 : registers_of_tile(value->type, REGISTERS_ELEMENTS);
+    bool words = value->type->kind == IR_TILE && is_kept_factor(end_of_chain(value));
+    return is_shared ? 0 : registers_of_tile(value->type, words ? REGISTERS_PAIRS : REGISTERS_ELEMENTS);
 }
 
 /* The tile whose work it is: a result, or what is written. */
@@ -235,7 +260,14 @@ struct counting {
     int position;
 };
 
-static int64_t weight_of(const struct ir_value *value) { return prefetch_registers(value); }
+/* A factor is made word by word: at most what it is made of and its words are in registers, whatever stands between. */
+static int64_t weight_of(const struct ir_value *value)
+{
+    int64_t own = prefetch_registers(value);
+    const struct ir_value *end = end_of_chain(value);
+    bool between = value->definition && ir_has_trait(value->definition, IR_TRAIT_ELEMENTWISE) && is_kept_factor(end);
+    return between ? int64_min(own, prefetch_registers(end)) : own;
+}
 
 /* What an operation needs beside its operands and results while it works. */
 static int registers_within(struct arena *arena, const struct ir_operation *op);

@@ -97,6 +97,10 @@ const struct layout *layout_linear(struct layout_table *table, int rank, const i
  * allow it. */
 const struct layout *layout_swizzled(struct layout_table *table, int rank, const int *extent, int bytes,
                                      int swizzle_bytes);
+/* Shared memory of two dimensions, whole rows, in which the index of 16-byte chunks is XORed with the row's, `step` bits up, as
+ * far as 128 bytes go: lanes that read 2^step neighbours of each of several rows meet in no bank.  NULL: not of powers of
+ * two, or rows of less than 128 bytes. */
+const struct layout *layout_turned(struct layout_table *table, const int *extent, int bytes, int step);
 /* The accumulator of m64nNk* wgmma over `warps` warps on rows (4 or more, a multiple of 4; every 4 warps hold 64
  * rows, more rows repeat): rank 2, extent[0] % 64 == 0, extent[1] % 8 == 0.  NULL otherwise. */
 const struct layout *layout_wgmma_accumulator(struct layout_table *table, const int *extent, int warps);

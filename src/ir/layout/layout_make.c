@@ -117,6 +117,23 @@ const struct layout *layout_swizzled(struct layout_table *table, int rank, const
     return layout_create(table, &spec);
 }
 
+const struct layout *layout_turned(struct layout_table *table, const int *extent, int bytes, int step)
+{
+    enum { BANK_CHUNKS = 3 /* bits: of 16 bytes, in 128 */ };
+    struct layout_spec spec;
+    int used[LAYOUT_RANK] = {0}, chunk = log2_floor((uint64_t)(16 / bytes));
+    if (!is_power_of_two(extent[0]) || !is_power_of_two(extent[1]) || extent[1] < 8 << chunk)
+        return NULL;
+    start_spec(&spec, 2, extent);
+    spec.shared = true;
+    take_bits(&spec, LAYOUT_OFFSET, 1, used, LAYOUT_BITS);
+    int first_row = spec.bits[LAYOUT_OFFSET];
+    take_bits(&spec, LAYOUT_OFFSET, 0, used, LAYOUT_BITS);
+    for (int i = 0; i + step < BANK_CHUNKS && first_row + i < spec.bits[LAYOUT_OFFSET]; i++)
+        spec.column[LAYOUT_OFFSET][first_row + i][1] = 1 << (chunk + step + i);
+    return layout_create(table, &spec);
+}
+
 /* Deals blocks of rows (the dimension's bits from used[dimension] on) to warps that own whole blocks.  The odd part
  * of the warps' number becomes groups.  False: it does not come out even. */
 static bool deal_to_warps(struct layout_spec *spec, int dimension, int *used, int warps)

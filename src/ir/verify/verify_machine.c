@@ -336,8 +336,9 @@ static const char *flight_problem(struct flight *flight, const struct ir_value *
 static const char *dot_async_problem(const struct ir_operation *op)
 {
     const struct ir_type *a = op->operands[0]->type, *b = op->operands[1]->type, *c = op->operands[2]->type;
-    if ((a->kind != IR_TILE && !is_slot(a)) || !is_slot(b) || c->kind != IR_TILE)
-        return "the first factor is a tile or a buffer of one slot, the second such a buffer, the accumulator a tile";
+    bool mma = ir_number(op, IR_ATTRIBUTE_INSTRUCTION, 0) == IR_INSTRUCTION_MMA;
+    if ((a->kind != IR_TILE && !is_slot(a)) || (!(mma && b->kind == IR_TILE) && !is_slot(b)) || c->kind != IR_TILE)
+        return "a factor is a tile or a buffer of one slot, the second of wgmma such a buffer, the accumulator a tile";
     if (c != op->results[0]->type)
         return "the result has the accumulator's type";
     const char *problem = verify_product(a, b, c);
