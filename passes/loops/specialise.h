@@ -59,6 +59,7 @@ struct outline {
     /* the order of programs */
     bool persistent, reversed;
     int paired; /* the grid dimension along which long programs and short ones make pairs; -1: none does */
+    bool grows; /* they get longer along it */
     int raster; /* programs of dimension 0 side by side; 1: as they are numbered */
     int cluster, cluster_dimension; /* blocks that work together, neighbours along a grid dimension; 1: none */
 };
@@ -90,19 +91,23 @@ void outline_make_tiles(const struct outline *o, struct ir_builder *builder, con
 
 /* specialise_programs.c: whether blocks walk over programs, and in which order these come. */
 void outline_order_programs(struct outline *o);
-/* What a block knows of its pairs before the first. */
+/* What a block knows of its pairs, and of the short programs behind them, before the first; i32. */
 struct outline_pairs {
-    struct ir_value *block, *blocks; /* its number, and how many there are */
-    struct ir_value *along;          /* programs of a line */
-    struct ir_value *last_line;
-    struct ir_value *turn, *splits; /* in this turn, if it splits, a block takes one of a pair: */
-    struct ir_value *pair, *second;
+    struct ir_value *fits;                   /* bool: all in 32 bits */
+    struct ir_value *few;                    /* bool: short ones are not worth while */
+    struct ir_value *block, *blocks;         /* its number, and how many there are */
+    struct ir_value *along;                  /* programs of a line */
+    struct ir_value *all_lines, *last_line;  /* how many lines there are, in twos; the number of the last */
+    struct ir_value *paired, *left;          /* pairs that blocks take whole; programs that are left */
+    struct ir_value *short_pairs;            /* of these, in twos, those at the first `places` of each line, */
+    struct ir_value *places, *lines;         /* ... but at one more of all behind so many lines, in twos */
+    struct ir_value *first_end, *second_end; /* pairs of these lines, and of all but a last single one */
 };
 struct outline_pairs outline_count_pairs(const struct outline *o, struct ir_builder *builder, struct ir_value *block,
                                          struct ir_value *programs, struct ir_value *blocks);
-/* The coordinates of the program that the block takes in that turn. */
+/* The coordinates of a program of the block, which it takes in that turn, an i32. */
 void outline_place_pair(const struct outline *o, struct ir_builder *builder, const struct outline_pairs *pairs,
-                        struct ir_value *turn, struct ir_value **coordinate);
+                        struct ir_value *program, struct ir_value *turn, struct ir_value **coordinate);
 
 /* Whether two consumers take programs in turn; and how far a ring is moved on by a program of another
  * one, at the builder's point. */

@@ -576,10 +576,10 @@ static void place_program(struct role *r, struct ir_value *p)
     set_place(r, coordinate);
 }
 
-static void place_pair(struct role *r, struct ir_value *taken)
+static void place_pair(struct role *r, struct ir_value *program, struct ir_value *taken)
 {
     struct ir_value *coordinate[IR_MAX_RANK];
-    outline_place_pair(r->o, &r->builder, &r->pairs, taken, coordinate);
+    outline_place_pair(r->o, &r->builder, &r->pairs, program, taken, coordinate);
     set_place(r, coordinate);
 }
 
@@ -619,13 +619,13 @@ static void emit_programs(struct role *r, struct ir_block *source)
     for (int i = 0; i < rings; i++)
         p.ring[p.rings++] = i;
     for (int i = 0; i < carried; i++)
-        types[i] = pairs && i == carried - 1 ? r->index : r->i32;
+        types[i] = r->i32;
     count = add_state(r, &p, operands, count);
     if (r->loop)
         operands[count++] = r->turn;
     if (pairs) {
         r->pairs = outline_count_pairs(r->o, &r->builder, first, total, step);
-        operands[count++] = index_number(r, 0);
+        operands[count++] = number(r, 0);
     }
     struct ir_operation *loop = ir_build(&r->builder, OP_FOR, count, operands, carried, types);
     struct ir_builder outer = r->builder;
@@ -635,9 +635,9 @@ static void emit_programs(struct role *r, struct ir_block *source)
     make_arguments(r, &p, loop->regions[0], 0, loop->regions[0]);
     if (r->loop)
         r->turn = ir_block_argument(loop->regions[0], r->i32, "turn");
-    struct ir_value *taken = pairs ? ir_block_argument(loop->regions[0], r->index, "taken") : NULL;
+    struct ir_value *taken = pairs ? ir_block_argument(loop->regions[0], r->i32, "taken") : NULL;
     if (pairs)
-        place_pair(r, taken);
+        place_pair(r, program, taken);
     else
         place_program(r, program);
     emit_block(r, source);
@@ -647,7 +647,7 @@ static void emit_programs(struct role *r, struct ir_block *source)
     if (r->loop)
         operands[count++] = r->turn;
     if (pairs)
-        operands[count++] = ir_binary(&r->builder, OP_ADD, taken, index_number(r, 1));
+        operands[count++] = ir_binary(&r->builder, OP_ADD, taken, number(r, 1));
     build(r, OP_YIELD, count, operands);
     r->builder = outer;
 }

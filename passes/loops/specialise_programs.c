@@ -17,13 +17,23 @@
  * all blocks have one.  What is left are fewer than 2 G programs: each block takes one of them, and as many blocks as
  * there are more than G take a pair.
  *
- * Right because each program is one member of one pair, and each pair is taken whole, by one block or by two.
+ * Where blocks walk over many programs, or these differ much (ENOUGH), what is left are the shortest instead, so that it
+ * matters little who has one more: the first m places of each line, or m + 1 of the last few.  Pairs are made of the places
+ * behind them,
+ *
+ *     n-1 and m, n-2 and m + 1, …
+ *
+ * and the short ones come last, the longest of them first, those beyond G from the other end.  (Elsewhere they would come
+ * too late for what they read to be in L2, all at once.)
+ *
+ * Right because each number below that of programs stands for one short program or one member of a pair.  Of more than
+ * 2^31 - 1 programs each block takes those that come to it as they are numbered.
  *
  * Causal attention on an H200 (16384 rows, heads of 128, TFLOP/s; 2026-11-27-h200-pairs.json): 252 by a block for each
  * program and 295 by pairs at s 512, 374 and 428 at s 1024, 581 and 621 at s 4096.  (Blocks that walk over programs as they
- * are numbered: 228, 353, 575, in a run that was not kept.)  At s 16384 a line has 128 programs for 132 multiprocessors, and
- * the hardware's order is as good: forward the same, gradients 4 to 6 % slower.  A consumer of a single warpgroup leaves
- * room for other blocks, which the hardware fills better.
+ * are numbered: 228, 353, 575, in a run that was not kept.)  Short programs last take 0.97 of the time of pairs alone at
+ * s 4096 and 0.95 at s 16384; heads of 256 1.05 and 1.02 at s 1024 and 2048, which ENOUGH leaves out.  A consumer of a single
+ * warpgroup leaves room for other blocks, which the hardware fills better.
  *
  * Else, where the work grows along a grid dimension the longest come first, and the hardware hands them out. */
 #include "base/plant.h"
@@ -32,7 +42,7 @@
 #include "passes/base/rewrite.h"
 #include "passes/loops/specialise.h"
 
-enum { RASTER = 8, CONSUMERS = 2 };
+enum { RASTER = 8, CONSUMERS = 2, ENOUGH = 128 };
 
 /* ---- the order of programs ---- */
 
@@ -77,7 +87,7 @@ static int length_along(const struct outline *o, int dimension)
 }
 
 /* The one dimension along which programs differ in length, so that pairs are alike; or -1. */
-static int find_paired(const struct outline *o)
+static int find_paired(struct outline *o)
 {
     int found = -1;
     for (int d = 0; d < o->function->grid_rank; d++) {
@@ -85,6 +95,7 @@ static int find_paired(const struct outline *o)
         if (length == 2 || (length != 0 && found >= 0))
             return -1;
         found = length ? d : found;
+        o->grows |= length == 1;
     }
     return found;
 }
@@ -134,10 +145,13 @@ void outline_order_programs(struct outline *o)
 
 /* ---- pairs ---- */
 
+/* All in 32 bits, since what is known of a block's programs takes registers while they run. */
 static struct ir_value *number(struct ir_builder *b, int64_t value)
 {
-    return ir_constant_int(b, ir_type_scalar(b->module->context, IR_INDEX), value);
+    return ir_constant_int(b, ir_type_scalar(b->module->context, IR_I32), value);
 }
+
+static struct ir_value *short_of(struct ir_builder *b, struct ir_value *index) { return ir_cast(b, index, IR_I32); }
 
 static struct ir_value *size_of(struct ir_builder *b, int dimension)
 {
@@ -150,23 +164,36 @@ struct outline_pairs outline_count_pairs(const struct outline *o, struct ir_buil
                                          struct ir_value *programs, struct ir_value *blocks)
 {
     struct ir_value *one = number(b, 1), *two = number(b, 2);
-    struct outline_pairs p = {.block = block, .blocks = blocks, .along = size_of(b, o->paired), .last_line = one};
+    struct ir_value *most = ir_constant_int(b, programs->type, INT32_MAX);
+    struct outline_pairs p = {.fits = ir_compare(b, IR_PREDICATE_LE, programs, most),
+                              .block = short_of(b, block),
+                              .blocks = short_of(b, blocks),
+                              .along = short_of(b, size_of(b, o->paired)),
+                              .last_line = one};
+    programs = short_of(b, programs);
     for (int d = 0; d < o->function->grid_rank; d++)
         if (d != o->paired)
-            p.last_line = ir_binary(b, OP_MUL, p.last_line, size_of(b, d));
+            p.last_line = ir_binary(b, OP_MUL, p.last_line, short_of(b, size_of(b, d)));
+    struct ir_value *lines = ir_binary(b, OP_DIV, p.last_line, two); /* in twos */
     p.last_line = ir_binary(b, OP_SUB, p.last_line, one);
-    struct ir_value *whole = ir_binary(b, OP_DIV, ir_binary(b, OP_DIV, programs, two), blocks);
-    p.turn = ir_binary(b, OP_MUL, whole, two);
-    struct ir_value *left = ir_binary(b, OP_SUB, programs, ir_binary(b, OP_MUL, p.turn, blocks));
-    struct ir_value *more = ir_binary(b, OP_MAX, ir_binary(b, OP_SUB, left, blocks), number(b, 0));
-    struct ir_value *behind = ir_binary(b, OP_SUB, block, more);
-    p.splits = ir_compare(b, IR_PREDICATE_GE, behind, number(b, 0));
-    p.second = ir_binary(b, OP_REM, behind, two);
-    p.pair = ir_binary(b, OP_ADD, ir_binary(b, OP_MUL, whole, blocks), more);
-    p.pair = ir_binary(b, OP_ADD, p.pair, ir_binary(b, OP_DIV, behind, two));
+    p.paired = ir_binary(b, OP_DIV, ir_binary(b, OP_DIV, programs, two), p.blocks);
+    p.paired = ir_binary(b, OP_MUL, p.paired, p.blocks);
+    p.left = ir_binary(b, OP_SUB, programs, ir_binary(b, OP_MUL, p.paired, two));
+    struct ir_value *all = ir_binary(b, OP_MUL, lines, p.along);
+    struct ir_value *rounds = ir_binary(b, OP_DIV, programs, p.blocks), *enough = number(b, ENOUGH);
+    rounds = ir_binary(b, OP_MIN, rounds, enough);
+    p.few = ir_compare(b, IR_PREDICATE_LT, ir_binary(b, OP_MUL, rounds, ir_binary(b, OP_MIN, p.along, enough)), enough);
+    p.short_pairs = ir_binary(b, OP_MIN, ir_binary(b, OP_DIV, p.left, two), all);
+    p.short_pairs = ir_select(b, p.few, number(b, 0), p.short_pairs);
+    p.all_lines = ir_binary(b, OP_MAX, lines, one);
+    p.places = ir_binary(b, OP_DIV, p.short_pairs, p.all_lines);
+    p.lines = ir_binary(b, OP_SUB, p.all_lines, ir_binary(b, OP_REM, p.short_pairs, p.all_lines));
+    p.first_end = ir_binary(b, OP_MUL, p.lines, ir_binary(b, OP_SUB, p.along, p.places));
+    p.second_end = ir_binary(b, OP_SUB, all, p.short_pairs);
     return p;
 }
 
+/* Two dimensions of a grid: the paired one, and all others as one. */
 static void split_line(const struct outline *o, struct ir_builder *b, struct ir_value *line,
                        struct ir_value **coordinate)
 {
@@ -174,26 +201,151 @@ static void split_line(const struct outline *o, struct ir_builder *b, struct ir_
     for (int d = 0; d < rank; d++) {
         if (d == o->paired)
             continue;
-        coordinate[d] = d == outermost ? line : ir_binary(b, OP_REM, line, size_of(b, d));
-        line = d == outermost ? line : ir_binary(b, OP_DIV, line, size_of(b, d));
+        struct ir_value *size = ir_cast(b, size_of(b, d), line->type->element);
+        coordinate[d] = d == outermost ? line : ir_binary(b, OP_REM, line, size);
+        line = d == outermost ? line : ir_binary(b, OP_DIV, line, size);
     }
 }
 
-void outline_place_pair(const struct outline *o, struct ir_builder *b, const struct outline_pairs *p,
-                        struct ir_value *turn, struct ir_value **coordinate)
+/* A place in a table with rows of so many columns; the first row is that of `line`. */
+struct place {
+    struct ir_value *number, *columns, *line;
+    struct ir_value *skipped; /* short programs in front of the pairs of its row */
+};
+
+/* Two lines have a row of pairs: those with `places` short programs, then those with one more, then a last single line. */
+static struct place find_pair(struct ir_builder *b, const struct outline_pairs *p, struct ir_value *pair)
+{
+    struct ir_value *in_first = ir_compare(b, IR_PREDICATE_LT, pair, p->first_end);
+    struct ir_value *in_second = ir_compare(b, IR_PREDICATE_LT, pair, p->second_end), *none = number(b, 0);
+    struct place at;
+    at.skipped = ir_binary(b, OP_ADD, p->places, number(b, 1));
+    at.skipped = ir_select(b, in_first, p->places, ir_select(b, in_second, at.skipped, none));
+    at.columns = ir_binary(b, OP_SUB, p->along, at.skipped);
+    at.number = ir_select(b, in_first, none, ir_select(b, in_second, p->first_end, p->second_end));
+    at.number = ir_binary(b, OP_SUB, pair, at.number);
+    at.line = ir_select(b, in_first, none, ir_select(b, in_second, p->lines, p->all_lines));
+    return at;
+}
+
+/* Which of the short programs, two by two: those beyond the blocks from the other end. */
+static struct ir_value *short_left(struct ir_builder *b, const struct outline_pairs *p, struct ir_value *left)
+{
+    struct ir_value *back = ir_binary(b, OP_SUB, ir_binary(b, OP_ADD, p->left, p->blocks), number(b, 1));
+    back = ir_binary(b, OP_SUB, back, left);
+    return ir_select(b, ir_compare(b, IR_PREDICATE_LT, left, p->blocks), left, back);
+}
+
+/* Which member of the pairs that are left, two by two: as many blocks as there are members beyond the blocks take a pair, and
+ * the others one member each. */
+static struct ir_value *member_left(struct ir_builder *b, const struct outline_pairs *p, struct ir_value *left)
+{
+    struct ir_value *two = number(b, 2);
+    struct ir_value *more = ir_binary(b, OP_MAX, ir_binary(b, OP_SUB, p->left, p->blocks), number(b, 0));
+    struct ir_value *second = ir_binary(b, OP_MUL, ir_binary(b, OP_SUB, left, p->blocks), two);
+    second = ir_binary(b, OP_ADD, second, number(b, 1));
+    struct ir_value *single = ir_binary(b, OP_ADD, left, more), *first = ir_binary(b, OP_MUL, left, two);
+    single = ir_select(b, ir_compare(b, IR_PREDICATE_LT, left, more), first, single);
+    return ir_select(b, ir_compare(b, IR_PREDICATE_LT, left, p->blocks), single, second);
+}
+
+static struct ir_builder region_of(const struct ir_builder *b, struct ir_operation *op, int region)
+{
+    return (struct ir_builder){.module = b->module, .block = op->regions[region], .at = b->at};
+}
+
+/* What a program is: member `second` of a pair, or of two short programs. */
+struct member {
+    struct ir_value *second, *pair, *twos, *is_pair;
+};
+
+static struct member find_left(struct ir_builder *b, const struct outline_pairs *p, struct ir_value *left)
+{
+    struct ir_value *two = number(b, 2);
+    left = ir_select(b, p->few, member_left(b, p, left), short_left(b, p, left));
+    struct member m = {.second = ir_binary(b, OP_REM, left, two), .twos = ir_binary(b, OP_DIV, left, two)};
+    struct ir_value *beyond = ir_binary(b, OP_SUB, m.twos, p->short_pairs);
+    m.is_pair = ir_compare(b, IR_PREDICATE_GE, beyond, number(b, 0));
+    m.pair = ir_binary(b, OP_ADD, p->paired, beyond);
+    return m;
+}
+
+static struct member find_whole(struct ir_builder *b, const struct outline_pairs *p, struct ir_value *turn)
+{
+    struct ir_value *two = number(b, 2), *none = number(b, 0);
+    struct ir_value *pair = ir_binary(b, OP_MUL, ir_binary(b, OP_DIV, turn, two), p->blocks);
+    return (struct member){.second = ir_binary(b, OP_REM, turn, two),
+                           .pair = ir_binary(b, OP_ADD, pair, p->block),
+                           .twos = none,
+                           .is_pair = ir_compare(b, IR_PREDICATE_EQ, none, none)};
+}
+
+/* Most programs are of pairs that the block takes whole, which is found soon. */
+static struct member find_member(struct ir_builder *b, const struct outline_pairs *p, struct ir_value *program,
+                                 struct ir_value *turn)
+{
+    struct ir_value *left = ir_binary(b, OP_SUB, program, ir_binary(b, OP_MUL, p->paired, number(b, 2)));
+    struct ir_value *is_left = ir_compare(b, IR_PREDICATE_GE, left, number(b, 0));
+    const struct ir_type *types[] = {left->type, left->type, left->type, is_left->type};
+    struct ir_operation *either = ir_build(b, OP_IF, 1, &is_left, 4, types);
+    for (int region = 0; region < 2; region++) {
+        struct ir_builder inner = region_of(b, either, region);
+        struct member m = region == 0 ? find_left(&inner, p, left) : find_whole(&inner, p, turn);
+        ir_build(&inner, OP_YIELD, 4, (struct ir_value *[]){m.second, m.pair, m.twos, m.is_pair}, 0, NULL);
+    }
+    return (struct member){either->results[0], either->results[1], either->results[2], either->results[3]};
+}
+
+static void place_short(const struct outline *o, struct ir_builder *b, const struct outline_pairs *p,
+                        struct ir_value *program, struct ir_value *turn, struct ir_value **coordinate)
 {
     struct ir_value *one = number(b, 1), *two = number(b, 2);
-    struct ir_value *pair = ir_binary(b, OP_MUL, ir_binary(b, OP_DIV, turn, two), p->blocks);
-    struct ir_value *last = ir_binary(b, OP_AND, p->splits, ir_compare(b, IR_PREDICATE_EQ, turn, p->turn));
-    pair = ir_select(b, last, p->pair, ir_binary(b, OP_ADD, pair, p->block));
-    struct ir_value *second = ir_select(b, last, p->second, ir_binary(b, OP_REM, turn, two));
-    struct ir_value *place = ir_binary(b, OP_REM, pair, p->along);
+    struct member m = find_member(b, p, program, turn);
+    struct place at = find_pair(b, p, m.pair);
+    at.columns = ir_select(b, m.is_pair, at.columns, p->all_lines);
+    at.number = ir_select(b, m.is_pair, at.number, ir_binary(b, OP_ADD, m.twos, p->lines));
+    struct ir_value *row = ir_binary(b, OP_DIV, at.number, at.columns);
+    struct ir_value *column = ir_binary(b, OP_SUB, at.number, ir_binary(b, OP_MUL, row, at.columns));
     struct ir_value *end = PLANTED(reversed_programs_off_by_one) ? p->along : ir_binary(b, OP_SUB, p->along, one);
-    coordinate[o->paired] = ir_select(b, ir_compare(b, IR_PREDICATE_EQ, second, number(b, 0)),
-                                      ir_binary(b, OP_SUB, end, place), place);
-    struct ir_value *line = ir_binary(b, OP_MUL, ir_binary(b, OP_DIV, pair, p->along), two);
-    line = ir_binary(b, OP_ADD, line, second);
+    struct ir_value *place = ir_select(b, ir_compare(b, IR_PREDICATE_EQ, m.second, number(b, 0)),
+                                       ir_binary(b, OP_SUB, end, column), ir_binary(b, OP_ADD, at.skipped, column));
+    place = ir_select(b, m.is_pair, place, ir_binary(b, OP_SUB, p->places, row));
+    coordinate[o->paired] = o->grows ? place : ir_binary(b, OP_SUB, ir_binary(b, OP_SUB, p->along, one), place);
+    struct ir_value *line = ir_select(b, m.is_pair, ir_binary(b, OP_ADD, at.line, row), column);
+    line = ir_binary(b, OP_ADD, ir_binary(b, OP_MUL, line, two), m.second);
     split_line(o, b, ir_binary(b, OP_MIN, line, p->last_line), coordinate); /* the last one may be single */
+}
+
+/* As they are numbered. */
+static void place_long(const struct outline *o, struct ir_builder *b, struct ir_value *program,
+                       struct ir_value **coordinate)
+{
+    struct ir_value *along = size_of(b, o->paired);
+    coordinate[o->paired] = ir_binary(b, OP_REM, program, along);
+    split_line(o, b, ir_binary(b, OP_DIV, program, along), coordinate);
+}
+
+void outline_place_pair(const struct outline *o, struct ir_builder *b, const struct outline_pairs *p,
+                        struct ir_value *program, struct ir_value *turn, struct ir_value **coordinate)
+{
+    int rank = o->function->grid_rank;
+    const struct ir_type *types[IR_MAX_RANK];
+    for (int d = 0; d < rank; d++)
+        types[d] = program->type;
+    struct ir_value *fits = p->fits;
+    struct ir_operation *either = ir_build(b, OP_IF, 1, &fits, rank, types);
+    for (int region = 0; region < 2; region++) {
+        struct ir_builder inner = region_of(b, either, region);
+        if (region == 0)
+            place_short(o, &inner, p, short_of(&inner, program), turn, coordinate);
+        else
+            place_long(o, &inner, program, coordinate);
+        for (int d = 0; d < rank; d++)
+            coordinate[d] = ir_cast(&inner, coordinate[d], IR_INDEX);
+        ir_build(&inner, OP_YIELD, rank, coordinate, 0, NULL);
+    }
+    for (int d = 0; d < rank; d++)
+        coordinate[d] = either->results[d];
 }
 
 /* ---- consumers in turn ---- */
