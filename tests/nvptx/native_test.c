@@ -485,6 +485,56 @@ static void check_pairs(void)
     arena_destroy(arena);
 }
 
+static int count_places(const struct native_set *set, int from, int end)
+{
+    int count = 0;
+    for (int place = from; place < end; place++)
+        count += native_has(set, place);
+    return count;
+}
+
+/* Sums of integers: their columns come in a field of their own. */
+static void check_integer_sums(void)
+{
+    static const struct {
+        uint64_t low;
+        int registers;
+    } rows[] = {{0x00000000101879f1, 4}, {0x01200000101879f1, 16}, {0x03600000101879f1, 64}, {0x06600000101879f1, 128}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct native_instruction in;
+        native_decode_one(90, rows[i].low, 0x8741018, &in);
+        CHECK(in.form && strcmp(in.form->name, "IGMMA") == 0, "%zu is no IGMMA", i);
+        CHECK(in.form && count_places(&in.writes, 0, NATIVE_UNIFORM) == rows[i].registers,
+              "IGMMA %zu writes other than %d registers", i, rows[i].registers);
+    }
+}
+
+/* A branch by a table goes on where .nv.info says, and nowhere else; without a word there it is not understood. */
+static void check_jump(void)
+{
+    enum { BRX = 0x1a247949, EXIT = 0x794d, CONTROL_AT = 41, LONG = 0x7f6 };
+    const uint64_t control = (uint64_t)LONG << CONTROL_AT;
+    const uint64_t words[] = {BRX,  0x383ffff | control, 0x100027202, 0xf00 | control,
+                              EXIT, 0x3800000 | control, EXIT,        0x3800000 | control};
+    uint32_t info[] = {0x34 << 8 | 4 | 20 << 16, 0, 0, 2, 0x30, 0x10};
+    struct arena *arena = arena_create();
+    struct native_bytes text = {words, sizeof words};
+    struct native_code *code = native_decode(arena, 90, text, (struct native_bytes){info, sizeof info});
+    CHECK(!code->problem, "a branch by a table: %s", code->problem);
+    if (!code->problem)
+        CHECK(code->blocks[0].next_count == 2 && code->blocks[code->blocks[0].next[0]].first == 3 &&
+                  code->blocks[code->blocks[0].next[1]].first == 1,
+              "a branch by a table leads elsewhere");
+    CHECK(native_decode(arena, 90, text, no_info)->problem, "a branch without a table is understood");
+    info[4] = 0x50;
+    CHECK(native_decode(arena, 90, text, (struct native_bytes){info, sizeof info})->problem,
+          "a branch out of the code is understood");
+    info[3] = 0x40000000;
+    CHECK(native_decode(arena, 90, text, (struct native_bytes){info, sizeof info})->problem,
+          "a table that is cut short is understood");
+    arena_destroy(arena);
+}
+
 /* A block of more cycles than a short holds: what stands behind them is proved as anywhere else. */
 static void check_long_block(void)
 {
@@ -576,6 +626,8 @@ int main(int argument_count, char **arguments)
         assemble_and_check("sm_90");
         check_long_block();
         check_pairs();
+        check_integer_sums();
+        check_jump();
         CHECK(planted >= 60, "%d planted mistakes are fewer than 60", planted);
         printf("# %d planted mistakes\n", planted);
     }
