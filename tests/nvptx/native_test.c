@@ -2,6 +2,7 @@
  * mistakes refused, damaged bytes survived.
  *
  *     native_test FILE.cubin …      the first three of any cubins
+ *     native_test --least FILE.cubin …      the least cycles that ptxas leaves in them, for latencies.def
  *
  * Without files: of native.ptx for sm_80 and sm_90. */
 #include "targets/nvptx/native/native.h"
@@ -13,6 +14,7 @@
 #include "base/child.h"
 #include "base/file.h"
 #include "support/check.h"
+#include "support/least.h"
 #include "targets/target.h"
 
 static int planted;
@@ -613,6 +615,8 @@ static void assemble_and_check(const char *architecture)
 
 int main(int argument_count, char **arguments)
 {
+    if (argument_count > 1 && strcmp(arguments[1], "--least") == 0)
+        return !least_print(argument_count - 2, arguments + 2);
     for (int i = 1; i < argument_count; i++) {
         struct buffer bytes = {0};
         bool read = file_read(arguments[i], 0, &bytes);

@@ -280,15 +280,6 @@ static int own_latency(const struct native_checking *c, const struct native_inst
     return times_of(c, in, place)[is_uniform(place) ? PIPE_UNIFORM : PIPE_ALU];
 }
 
-static int port_of(const struct native_instruction *in, int place)
-{
-    if (place == in->guard)
-        return NATIVE_PORT_GUARD;
-    if (!native_has(&in->addends, place))
-        return (int)in->form->pipe;
-    return place == native_first(&in->addends) ? NATIVE_PORT_ADDEND : NATIVE_PORT_ADDEND_HIGH;
-}
-
 /* The cycle from which it may write a place, by what wrote it before. */
 static int may_write(const struct native_checking *c, const struct native_state *s, const struct native_instruction *in,
                      int place)
@@ -303,7 +294,7 @@ static void check_ready(struct native_checking *c, const struct native_state *s,
         return;
     FOR_PLACES(&in->reads, place)
     {
-        int port = port_of(in, place), missing = s->ready[place][port] - clock;
+        int port = native_port(in, place), missing = s->ready[place][port] - clock;
         const struct native_instruction *other = s->writer[place] >= 0 ? &c->known[s->writer[place]] : NULL;
         if (missing > 0)
             REPORT_MISSING(c, at, s->writer[place], missing, "%s reads %s %d cycles too early behind %s (%s to %s)",

@@ -69,6 +69,15 @@ enum native_kind native_kind_written(const struct native_instruction *in, int pl
     return high && native_kind(place) == KIND_R ? KIND_HIGH : native_kind(place);
 }
 
+int native_port(const struct native_instruction *in, int place)
+{
+    if (place == in->guard)
+        return NATIVE_PORT_GUARD;
+    if (!native_has(&in->addends, place))
+        return (int)in->form->pipe;
+    return place == native_first(&in->addends) ? NATIVE_PORT_ADDEND : NATIVE_PORT_ADDEND_HIGH;
+}
+
 static int latency(int architecture, int producer, int kind, int port)
 {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)

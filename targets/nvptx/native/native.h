@@ -216,6 +216,8 @@ enum native_kind native_kind_written(const struct native_instruction *instructio
 enum native_kind native_kind(int place);
 /* Consumers: pipes, the guard of any instruction, and what PIPE_WIDE adds, its low half and its high one. */
 enum { NATIVE_PORT_GUARD = PIPE_COUNT, NATIVE_PORT_ADDEND, NATIVE_PORT_ADDEND_HIGH, NATIVE_PORTS };
+/* By which of them an instruction reads a place. */
+int native_port(const struct native_instruction *instruction, int place);
 /* The least cycles from a producer to a consumer of the place it writes. */
 void native_latencies(int architecture, short latencies[PIPE_COUNT][NATIVE_KINDS][NATIVE_PORTS]);
 
