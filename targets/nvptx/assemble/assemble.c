@@ -1,4 +1,4 @@
-/* Kernels to cubins: a forked worker for each function and architecture makes PTX, and another one feeds ptxas by pipes,
+/* Kernels to cubins: a forked worker for each few functions makes PTX, and another one for each feeds ptxas by pipes,
  * once for all kernels whose text is the same; what comes back is read by our own cubin_read before it is believed.  No
  * temporary file, no shell.  What a worker sends home is what the cache keeps, so that one that was here before does not
  * run at all.
@@ -28,6 +28,7 @@
 enum { DONE = 0, USER_ERROR = 91, TOOL_FAILED = 92, TOOL_HANGS = 93 };
 enum { PTXAS_SECONDS = 540, OWN_SECONDS = 60, MOST_LOCAL_BYTES = 512 << 10 };
 static const size_t cubin_limit = 256u << 20;
+enum { MOST_TEXTS = 16 }; /* of a worker */
 
 static int tool_seconds(const struct target_options *options)
 {
@@ -60,6 +61,7 @@ struct job {
     int count; /* of numbers */
     const struct nvptx_task *tasks;
     const int *numbers; /* of tasks: those that are done */
+    const int *parts;   /* of texts: where in numbers each worker's begin, and behind the last part their count */
     int *first;         /* of each task: itself, or the one whose code it has */
     struct text *texts;
 };
@@ -295,15 +297,24 @@ static void keep_cubin(const struct job *job, int task, const struct buffer *mad
 
 /* ---- workers ---- */
 
-static int work_on_text(void *context, int number, struct buffer *out)
+/* The texts of a part, each behind its size.  One that fails ends the worker. */
+static int work_on_text(void *context, int part, struct buffer *out)
 {
     const struct job *job = context;
-    const struct kernel_variant *variant = job->tasks[job->numbers[number]].variant;
     int64_t from = times_clock();
-    begin_llvm(job->options, variant->function);
-    int code = make_ptx(job->options, variant, out);
-    if (code == DONE)
-        keep_text(job, job->numbers[number], out);
+    int code = DONE;
+    begin_llvm(job->options, job->tasks[job->numbers[job->parts[part]]].variant->function);
+    for (int i = job->parts[part]; i < job->parts[part + 1] && code == DONE; i++) {
+        struct buffer made = {0};
+        code = make_ptx(job->options, job->tasks[job->numbers[i]].variant, &made);
+        if (code == DONE) {
+            keep_text(job, job->numbers[i], &made);
+            int64_t size = (int64_t)made.size;
+            buffer_append(out, &size, sizeof size);
+            buffer_append(out, made.data, made.size);
+        }
+        buffer_free(&made);
+    }
     times_add_worker(job->options->times, from);
     return code;
 }
@@ -590,64 +601,126 @@ static bool is_sent(const struct child_result *done)
     return done->exit_code == DONE && !done->signal && !done->timed_out && !done->output_too_large;
 }
 
-static void show_text(void *context, int number)
+static void show_task(const struct job *job, int number)
+{
+    progress_show(job->options->progress, label_of(job->tasks[job->numbers[number]].variant));
+}
+
+static void show_text(void *context, int part)
 {
     const struct job *job = context;
-    progress_show(job->options->progress, label_of(job->tasks[job->numbers[number]].variant));
+    for (int i = job->parts[part]; i < job->parts[part + 1]; i++)
+        show_task(job, i);
 }
 
 static void show_cubin(void *context, int number)
 {
     const struct job *job = context;
-    show_text(context, number);
+    show_task(job, number);
     progress_pass(job->options->progress, 1);
 }
 
-/* Runs a worker for each task that needs one; done[] is by task. */
-static void run_workers(struct job *job, worker_function *work, worker_notice *show, const bool *needs,
-                        struct child_result *done)
+static struct child_limits limits_of(const struct target_options *options)
 {
-    const struct target_options *options = job->options;
-    int count = 0, *numbers = ARENA_ARRAY(options->arena, int, job->count);
-    for (int i = 0; i < job->count; i++)
-        if (needs[i])
-            numbers[count++] = i;
-    struct child_result *results = ARENA_ARRAY(options->arena, struct child_result, count);
-    struct child_limits limits = {
+    return (struct child_limits){
         .seconds = worker_seconds(options), .output_bytes = 2 * cubin_limit, .last_code = TOOL_HANGS};
-    job->numbers = numbers;
-    workers_run_noticed(work, show, job, count, options->jobs, limits, results);
-    for (int i = 0; i < count; i++)
-        done[numbers[i]] = results[i];
 }
 
-/* False: reported. */
-static bool run_text_workers(struct job *job, const bool *needs)
+/* The tasks that are marked, to job->numbers.  Returns how many. */
+static int list_marked(struct job *job, const bool *marked)
+{
+    int count = 0, *numbers = ARENA_ARRAY(job->options->arena, int, job->count);
+    for (int i = 0; i < job->count; i++)
+        if (marked[i])
+            numbers[count++] = i;
+    job->numbers = numbers;
+    return count;
+}
+
+/* Runs ptxas for each task that needs it; done[] is by task. */
+static void run_cubin_workers(struct job *job, const bool *needs, struct child_result *done)
 {
     const struct target_options *options = job->options;
-    struct child_result *done = ARENA_ARRAY(options->arena, struct child_result, job->count);
-    bool good = true, any = false;
+    int count = list_marked(job, needs);
+    struct child_result *results = ARENA_ARRAY(options->arena, struct child_result, count);
+    workers_run_noticed(work_on_cubin, show_cubin, job, count, options->jobs, limits_of(options), results);
+    for (int i = 0; i < count; i++)
+        done[job->numbers[i]] = results[i];
+}
+
+/* Shares numbers[0..count) out among workers.  To begin one and LLVM in it takes as long as the text of a small kernel,
+ * so that each makes some, of kernels that want the same options of LLVM; but all processors have enough to do. */
+static int share_texts(struct job *job, int count, bool alone)
+{
+    int most = alone ? 1 : (count - 1) / (2 * job->options->jobs) + 1, parts = 0;
+    int *begin = ARENA_ARRAY(job->options->arena, int, count + 1);
+    bool wgmma = false;
+    most = most < MOST_TEXTS ? most : MOST_TEXTS;
+    for (int i = 0; i < count; i++) {
+        bool now = nvptx_has_wgmma(job->tasks[job->numbers[i]].variant->function);
+        if (parts == 0 || now != wgmma || i - begin[parts - 1] == most)
+            begin[parts++] = i;
+        wgmma = now;
+    }
+    begin[parts] = count;
+    job->parts = begin;
+    return parts;
+}
+
+static bool take_text(const struct job *job, int task, const struct buffer *output, size_t *at)
+{
+    struct text *text = &job->texts[task];
+    int64_t size;
+    if (output->size - *at < sizeof size)
+        return false;
+    memcpy(&size, output->data + *at, sizeof size);
+    if (size < (int64_t)sizeof text->head || output->size - *at - sizeof size < (size_t)size)
+        return false;
+    const char *from = output->data + *at + sizeof size;
+    memcpy(&text->head, from, sizeof text->head);
+    text->size = (size_t)size - sizeof text->head;
+    text->ptx = arena_substring(job->options->arena, from + sizeof text->head, text->size);
+    *at += sizeof size + (size_t)size;
+    return true;
+}
+
+/* Makes the texts of the tasks that are marked, and unmarks those that are made.  With `alone` each has a worker of its
+ * own, and what is not made is reported.  False: reported. */
+static bool run_text_workers_once(struct job *job, bool *needs, bool alone)
+{
+    const struct target_options *options = job->options;
+    int count = list_marked(job, needs), parts = share_texts(job, count, alone);
+    struct child_result *results = ARENA_ARRAY(options->arena, struct child_result, parts);
+    bool good = true;
+    workers_run_noticed(work_on_text, show_text, job, parts, options->jobs, limits_of(options), results);
+    for (int part = 0; part < parts; part++) {
+        struct child_result *result = &results[part];
+        size_t at = 0;
+        for (int i = job->parts[part]; i < job->parts[part + 1]; i++)
+            needs[job->numbers[i]] = !take_text(job, job->numbers[i], &result->output, &at);
+        int only = job->numbers[job->parts[part]];
+        if (alone && needs[only])
+            good = fail_code(job, only, result) && good;
+        buffer_free(&result->output);
+        buffer_free(&result->errors);
+    }
+    return good;
+}
+
+/* False: reported.  A worker that fails may have had too much to do, or too little memory for all of it: what it has not
+ * made is begun again, and judged, alone. */
+static bool run_text_workers(struct job *job, bool *needs)
+{
+    bool any = false, rest = false;
     for (int i = 0; i < job->count; i++)
         any = any || needs[i];
     if (!any)
         return true;
-    register_llvm(options);
-    run_workers(job, work_on_text, show_text, needs, done);
-    for (int i = 0; i < job->count; i++) {
-        struct text *text = &job->texts[i];
-        if (!needs[i])
-            continue;
-        if (!is_sent(&done[i]) || done[i].output.size < sizeof text->head) {
-            good = fail_code(job, i, &done[i]) && good;
-        } else {
-            memcpy(&text->head, done[i].output.data, sizeof text->head);
-            text->size = done[i].output.size - sizeof text->head;
-            text->ptx = arena_substring(options->arena, done[i].output.data + sizeof text->head, text->size);
-        }
-        buffer_free(&done[i].output);
-        buffer_free(&done[i].errors);
-    }
-    return good;
+    register_llvm(job->options);
+    run_text_workers_once(job, needs, false);
+    for (int i = 0; i < job->count; i++)
+        rest = rest || needs[i];
+    return !rest || run_text_workers_once(job, needs, true);
 }
 
 /* The head of the text of each task that is its own first, and the text where it was not here before.  False:
@@ -683,7 +756,7 @@ static bool make_cubins(struct job *job, struct child_result *done)
         if (needs[i] && job->options->verbose)
             show_command(job->options, &job->tasks[i]);
     }
-    run_workers(job, work_on_cubin, show_cubin, needs, done);
+    run_cubin_workers(job, needs, done);
     return true;
 }
 

@@ -5,8 +5,10 @@
 
 /* Makes LLVM's back end known.  What forks workers does it for all of them, which is half of what nvptx_begin takes. */
 void nvptx_register(void);
-/* Readies LLVM for nvptx_make_ptx of the function (NULL: of any): once in a process, because LLVM takes its options
- * once. */
+/* What LLVM's options depend on. */
+bool nvptx_has_wgmma(const struct ir_function *function);
+/* Readies LLVM for nvptx_make_ptx of the function and all that have wgmma as it does (NULL: of any): once in a process,
+ * because LLVM takes its options once. */
 void nvptx_begin(const struct ir_function *function);
 /* PTX (or, with `llvm`, the optimised LLVM IR) of a function; *shared_bytes: the dynamic shared memory it needs. False:
  * reported in options->diagnostics. */

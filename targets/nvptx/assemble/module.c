@@ -47,7 +47,7 @@ static void find_wgmma(struct ir_operation *operation, void *found)
         *(bool *)found = true;
 }
 
-static bool has_wgmma(const struct ir_function *function)
+bool nvptx_has_wgmma(const struct ir_function *function)
 {
     bool found = false;
     ir_walk(function->body, find_wgmma, &found);
@@ -77,7 +77,7 @@ void nvptx_begin(const struct ir_function *function)
                                "-disable-machine-licm"};
     int count = (int)(sizeof arguments / sizeof *arguments);
     nvptx_register();
-    LLVMParseCommandLineOptions(function && has_wgmma(function) ? count - 1 : count, arguments, NULL);
+    LLVMParseCommandLineOptions(function && nvptx_has_wgmma(function) ? count - 1 : count, arguments, NULL);
 }
 
 static LLVMTargetMachineRef make_machine(const struct target_row *row, int optimization)
