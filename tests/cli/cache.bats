@@ -7,7 +7,7 @@ begin() {
     export TILECC_CACHE=$PWD/kept
     cat >two.tile <<'END'
 // Two kernels.
-kernel scale<T: {f32, f64}>(x: in T[M, N], y: out T[M, N])
+kernel scale(x: in f32[M, N], y: out f32[M, N])
     const(B: {32, 64} >= N)
     grid(m: M)
 {

@@ -106,7 +106,7 @@ loop() { awk '/^\.L/ { if (hmma) exit; n = 0 } { line[n++] = $0 } /HMMA/ { hmma 
 }
 
 @test "a remark tells what became of each loop" {
-    run "$TILECC" -arch=sm_80 -Rpass=prefetch_copies --spec 'matmul<bf16, bf16>' --emit=ptx "$SRCDIR/examples/matmul.tile"
+    run "$TILECC" -arch=sm_80 -Rpass=prefetch_copies --schedules=1 --spec 'matmul<bf16, bf16>' --emit=ptx "$SRCDIR/examples/matmul.tile"
     [[ $output == *"2 copies of this loop run 3 iterations ahead, in 4 slots"* ]]
     run "$TILECC" -arch=sm_80 -Rpass=prefetch_copies --spec backwards --emit=ptx "$products" # a while that counts
     [[ $output == *"2 copies of this loop run"* ]]
