@@ -419,7 +419,8 @@ static void undo(const char *file, const struct native_code *code, int steps)
     for (int i = 0; i < code->count; i++)
         changed += walk.code->instructions[i].origin != i && i < first;
     CHECK(changed == 0, "%s: %d instructions moved that were not to be drawn", file, changed);
-    CHECK(back > 2 && native_check_order(code, walk.code, NULL) + native_check_times(walk.code, NULL) == 0,
+    CHECK((back > 2 || steps < 100) &&
+              native_check_order(code, walk.code, NULL) + native_check_times(walk.code, NULL) == 0,
           "%s: a walk with %d steps taken back is wrong", file, back);
     native_walk_end(&walk);
 }
