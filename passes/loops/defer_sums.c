@@ -17,10 +17,19 @@
  * waits for the loads of all others.  The bits of the axis that registers hold are summed in the loop, so that a thread
  * carries no more than a sum for each of its rows.
  *
+ * So are sums of floats that the loop scales, as that of an online softmax, by a factor of each row:
+ *
+ *     %m = mul %a, %f   %n = add %m, %s         ->         %g = broadcast %f   %h = mul %p, %g   %q = add %h, %t
+ *
+ * Each part is scaled instead of the sum.  The loop starts with no sum then, or with one that the loop before has left,
+ * whose parts it goes on with.
+ *
  * Right because a sum's elements, and what a loop only adds them to, may be added in any order (tile(7)); integers wrap.
- * Floats stay as they are under --strict-fp and where the order is fixed.  Nothing else may ask for the sums meanwhile. */
+ * A factor is known to lie between 0 and 1 (order.h): an infinite one would make NaN of a thread's 0.  Floats stay as they
+ * are under --strict-fp and where the order is fixed.  Nothing else may ask for the sums meanwhile. */
 #include "base/plant.h"
 #include "ir/facts/layout_rules.h"
+#include "ir/facts/order.h"
 #include "passes/base/pass.h"
 #include "passes/base/rewrite.h"
 
@@ -32,6 +41,8 @@ struct deferral {
     struct ir_operation *loop;
     int index; /* of the carried sum */
     struct ir_operation *sum, *reduce;
+    struct ir_operation *scaled; /* the carried value times `factor`, to which the loop adds; NULL: it is not scaled */
+    struct ir_value *factor;
     int axis;
     /* The axis as extents of registers and threads in turns, from the outermost; those of threads are carried. */
     int runs, extent[LAYOUT_BITS];
@@ -46,24 +57,41 @@ static bool is_moved(const struct ir_operation *op)
     return op && (op->opcode == OP_RESHAPE || op->opcode == OP_CONVERT_LAYOUT) && is_used_once(op->results[0]);
 }
 
-/* The loop does nothing with the carried value but add a sum to it. */
+/* The one use of what is carried, or of that times a factor between 0 and 1. */
+static const struct ir_use *find_use(struct deferral *d, const struct ir_value *carried)
+{
+    if (!is_used_once(carried))
+        return NULL;
+    const struct ir_use *use = carried->uses;
+    struct ir_operation *product = use->user;
+    if (product->opcode != OP_MUL || product->block != d->loop->regions[0] || !ir_is_float(carried->type->element) ||
+        !is_used_once(product->results[0]) || product->results[0]->uses->user->opcode != OP_ADD)
+        return use;
+    struct ir_value *factor = product->operands[use->index == 0];
+    if (!order_is_fraction(factor))
+        return NULL;
+    d->scaled = product;
+    d->factor = factor;
+    return product->results[0]->uses;
+}
+
+/* The loop does nothing with the carried value but add a sum to it, or to a part of it. */
 static bool find_sum(struct deferral *d)
 {
     const struct ir_block *body = d->loop->regions[0];
-    const struct ir_value *carried = body->arguments.data[d->index + 1];
     struct ir_value *next = ir_terminator(body)->operands[d->index];
-    struct ir_operation *sum = next->definition;
-    if (!sum || sum->opcode != OP_ADD || sum->block != body || !is_used_once(next) || !is_used_once(carried) ||
-        carried->uses->user != sum)
+    const struct ir_use *use = find_use(d, body->arguments.data[d->index + 1]);
+    struct ir_operation *sum = use ? use->user : NULL;
+    if (!sum || sum->opcode != OP_ADD || sum->block != body || sum->results[0] != next || !is_used_once(next))
         return false;
-    struct ir_operation *op = sum->operands[carried->uses->index == 0]->definition;
-    if (!is_used_once(sum->operands[carried->uses->index == 0]))
+    struct ir_operation *op = sum->operands[use->index == 0]->definition;
+    if (!is_used_once(sum->operands[use->index == 0]))
         return false;
-    while (is_moved(op) && op->block == body)
+    while (is_moved(op) && op->block == body && !d->scaled)
         op = op->operands[0]->definition;
     d->sum = sum;
     d->reduce = op;
-    bool floats = ir_is_float(carried->type->element) && !PLANTED(defer_sums_of_strict_floats);
+    bool floats = ir_is_float(next->type->element) && !PLANTED(defer_sums_of_strict_floats);
     return op && op->opcode == OP_REDUCE && op->block == body && op->operand_count == 1 &&
            is_used_once(op->results[0]) && ir_number(op, IR_ATTRIBUTE_KIND, 0) == IR_REDUCE_ADD &&
            !ir_number(op, IR_ATTRIBUTE_FIXED, 0) && !(floats && body->function->strict_fp) &&
@@ -186,31 +214,86 @@ static struct ir_value *build_whole(const struct deferral *d, struct ir_builder 
     return value;
 }
 
+/* What threads have in front of the loop.  -0.0 changes no number that it is added to, 0.0 would make 0.0 of a sum of -0.0
+ * alone. */
+static struct ir_value *build_initial(const struct deferral *d, struct ir_builder *builder, const struct ir_type *type)
+{
+    const struct ir_operation *before = d->loop->operands[d->index + 3]->definition;
+    if (d->scaled && before->opcode == OP_REDUCE)
+        return before->operands[0];
+    return ir_is_float(type->element) ? ir_constant_float(builder, type, -0.0) : ir_constant_int(builder, type, 0);
+}
+
+/* A sum that is scaled starts as 0, or as parts that the loop before has left. */
+static bool can_start(const struct deferral *d)
+{
+    const struct ir_value *first = d->loop->operands[d->index + 3];
+    const struct ir_operation *before = first->definition;
+    uint64_t bits;
+    if (!d->scaled)
+        return true;
+    if (ir_constant_of(first, &bits))
+        return ir_bits_to_double(first->type->element, bits) == 0;
+    if (!before || before->opcode != OP_REDUCE || before->operand_count != 1 ||
+        ir_number(before, IR_ATTRIBUTE_KIND, 0) != IR_REDUCE_ADD ||
+        ir_number(before, IR_ATTRIBUTE_AXIS, 0) != d->axis || ir_number(before, IR_ATTRIBUTE_FIXED, 0))
+        return false;
+    struct ir_builder trial = rewrite_before(d->sum);
+    struct ir_value *own = build_own(d, &trial);
+    bool same = own->type == before->operands[0]->type;
+    while (own != d->reduce->operands[0]) {
+        struct ir_operation *op = own->definition;
+        own = op->operands[0];
+        ir_remove(op);
+    }
+    return same;
+}
+
+/* What the loop carries, scaled as its sum was. */
+static struct ir_value *build_scaled(const struct deferral *d, struct ir_builder *builder, struct ir_value *carried)
+{
+    struct ir_value *factor = d->factor;
+    if (!d->scaled)
+        return carried;
+    const struct ir_type *type = carried->type;
+    if (type->rank == 1) {
+        factor = ir_build_value(builder, OP_SPLAT, type, 1, &factor);
+    } else {
+        const int one = 1;
+        factor = divide(d, builder, factor, 1, &one, 0);
+        factor = ir_build_value(builder, OP_BROADCAST, type, 1, &factor);
+    }
+    return ir_binary(builder, OP_MUL, carried, factor);
+}
+
 /* Carries what threads have instead of the sum, which the loop hands on as it was until dce takes it away. */
 static void defer(struct deferral *d)
 {
     struct ir_builder inside = rewrite_before(d->sum), front = rewrite_before(d->loop);
-    struct ir_value *own = build_own(d, &inside);
-    /* -0.0 changes no number that it is added to, 0.0 would make 0.0 of a sum of -0.0 alone. */
-    struct ir_value *zero = ir_is_float(own->type->element) ? ir_constant_float(&front, own->type, -0.0)
-                                                            : ir_constant_int(&front, own->type, 0);
-    d->loop = rewrite_carry(d->context->arena, d->loop, 1, &zero, NULL);
+    struct ir_value *own = build_own(d, &inside), *initial = build_initial(d, &front, own->type);
+    d->loop = rewrite_carry(d->context->arena, d->loop, 1, &initial, NULL);
     struct ir_block *body = d->loop->regions[0];
     struct ir_value *carried = body->arguments.data[d->index + 1], *result = d->loop->results[d->index];
     struct ir_operation *end = ir_terminator(body);
     inside.block = body;
-    ir_add_operand(end, ir_binary(&inside, OP_ADD, body->arguments.data[body->arguments.count - 1], own));
+    struct ir_value *parts = build_scaled(d, &inside, body->arguments.data[body->arguments.count - 1]);
+    ir_add_operand(end, ir_binary(&inside, OP_ADD, parts, own));
     struct ir_builder behind = {front.module, d->loop->block, d->loop->next, d->sum->at};
     struct ir_value *whole = build_whole(d, &behind, d->loop->results[d->loop->result_count - 1]);
-    ir_replace_uses(result, ir_binary(&behind, OP_ADD, d->loop->operands[d->index + 3], whole));
+    if (!d->scaled)
+        whole = ir_binary(&behind, OP_ADD, d->loop->operands[d->index + 3], whole);
+    ir_replace_uses(result, whole);
     pass_remark(d->context, d->reduce->at, "threads add up by themselves what this loop sums, and meet behind it");
     ir_set_operand(end, d->index, carried);
+    const struct ir_value *added = d->scaled ? d->scaled->results[0] : carried;
     for (struct ir_operation *op = d->sum; op != d->reduce;) { /* from the sum up, each has lost its use */
-        struct ir_operation *next = op->operands[op == d->sum && op->operands[0] == carried]->definition;
+        struct ir_operation *next = op->operands[op == d->sum && op->operands[0] == added]->definition;
         ir_remove(op);
         op = next;
     }
     ir_remove(d->reduce);
+    if (d->scaled)
+        ir_remove(d->scaled);
 }
 
 static bool defer_in(struct ir_block *block, struct pass_context *context)
@@ -223,7 +306,7 @@ static bool defer_in(struct ir_block *block, struct pass_context *context)
         for (int i = 0, count = op->opcode == OP_FOR ? op->result_count : 0; i < count; i++) {
             struct deferral d = {.context = context, .loop = op, .index = i};
             d.table = ir_context_layouts(rewrite_context(op));
-            if (!find_sum(&d) || !divide_axis(&d) || !fits(&d) || !pass_fuel(context))
+            if (!find_sum(&d) || !divide_axis(&d) || !fits(&d) || !can_start(&d) || !pass_fuel(context))
                 continue;
             defer(&d);
             op = d.loop;

@@ -28,6 +28,16 @@
  * that iteration: what the second stage needs of the first is carried round the loop.  Copies move behind later copies
  * to other buffers, and nothing writes what they read.
  *
+ * A loop behind it that goes on with what it carries, and whose second stage is the same, goes on with its overlap, too
+ * (peel splits loops so: the last iterations have masks, here of each program, as in causal attention).  The product that the first loop leaves runs beside the first
+ * product of the second, and the last one stands behind both:
+ *
+ *     if %lo < %hi or %next < %end {
+ *         %p0, … = if %lo < %hi { first half of the first loop } else { of the second }
+ *         %p1, … = for %j = %lo + step to %hi …
+ *         %p2, … = for %j = %next (+ step where the first loop has no iteration) to %end …
+ *         wait V     %o = dot_async %p2, V, …
+ *
  * Where several warpgroups work, they take turns at issuing the two products: one multiplies while the other does its
  * vector work (ping-pong).
  *
@@ -36,8 +46,11 @@
  *     place for them, and threads that all meet at copies cannot take turns.
  *   - loop_model says that an iteration would not get shorter.  The less of the second product there is, or the less work
  *     beside the two products, the less is gained.
- *   - The loop is the one that peel has split off for the last iterations: it is short. */
+ *   - Another loop of the block is overlapped, and this one does not go on with what that one carries. */
+#include <string.h>
+
 #include "base/plant.h"
+#include "ir/facts/analysis.h"
 #include "passes/loops/stage_plan.h"
 #include "passes/base/budget.h"
 #include "passes/base/pass.h"
@@ -49,6 +62,10 @@
 
 /* Of its cycles in order an iteration must take less than this part. */
 static const double WORTH_IT = 0.98;
+enum {
+    MASK_REGISTERS = 16, /* that masks take beside fragments */
+    FEW_ITERATIONS = 8   /* which the code of a second loop's overlap would not pay for */
+};
 
 struct rotation {
     struct pass_context *context;
@@ -62,6 +79,11 @@ struct rotation {
     bool *tail;                                /* in the first stage, but behind the wait for the second product */
     VECTOR(struct ir_operation *) body;        /* in order, without the terminator */
     VECTOR(struct ir_value *) crossing;        /* of the first stage, used by the second */
+    struct rotation *rest;                     /* of the loop that goes on with this one's products; or NULL */
+    /* Of such a loop: what stands between the two, and what stands for it.  It is made again where it is needed, since
+     * registers would hold it all through the first loop otherwise. */
+    VECTOR(struct ir_operation *) between;
+    struct remake around;
 };
 
 static int position(const struct rotation *r, const struct ir_operation *op)
@@ -351,14 +373,34 @@ static void map_crossing(const struct rotation *r, const struct remake *again, s
         remake_set(again, r->crossing.data[c], values[c]);
 }
 
+/* For an iteration, in which nothing has been made yet. */
+static struct remake open_iteration(const struct rotation *r)
+{
+    struct remake again = remake_open(r->context->arena, r->function, r->loop);
+    for (int i = 0; i < r->between.count; i++)
+        for (int k = 0; k < r->between.data[i]->result_count; k++) {
+            struct ir_value *value = r->between.data[i]->results[k];
+            remake_set(&again, value, remake_find(&r->around, value));
+        }
+    return again;
+}
+
+/* What stands in front of the loop, at the builder, too. */
+static void make_around(struct rotation *r, struct ir_builder *builder)
+{
+    r->around = remake_open(r->context->arena, r->function, r->loop);
+    for (int i = 0; i < r->between.count; i++)
+        remake_operation(&r->around, builder, r->between.data[i]);
+}
+
 /* The steady loop's body at the builder: the first product, then the second one of the iteration before, then the rest
  * of the first stage. */
 static void build_steady(const struct rotation *r, struct ir_builder *builder, struct ir_block *made)
 {
     const struct ir_block *block = r->loop->regions[0];
     int carried = r->crossing.count + block->arguments.count - 2;
-    struct remake again = remake_open(r->context->arena, r->function, r->loop);  /* this iteration */
-    struct remake before = remake_open(r->context->arena, r->function, r->loop); /* the one before */
+    struct remake again = open_iteration(r);  /* this iteration */
+    struct remake before = open_iteration(r); /* the one before */
     struct ir_value **arguments = made->arguments.data + 1;
     struct ir_value **values = ARENA_ARRAY(r->context->arena, struct ir_value *, carried + 1);
     bool *lead = ARENA_ARRAY(r->context->arena, bool, r->body.count);
@@ -381,72 +423,278 @@ static void build_steady(const struct rotation *r, struct ir_builder *builder, s
             remake_operation(&before, builder, r->body.data[i]);
     if (turns)
         ir_build(builder, OP_TURN_PASS, 0, NULL, 0, NULL);
+    struct ir_operation *wait = NULL;
     for (int i = 0; i < r->body.count; i++)
         if (in_part(r, i, HEAD) && !lead[i]) {
+            if (r->body.data[i]->region_count && !wait) /* where ways part, no product may be on its way */
+                wait = remake_operation(&before, builder, r->second_wait);
             struct ir_operation *copy = remake_operation(&again, builder, r->body.data[i]);
             if (r->body.data[i] == r->first_wait)
                 ir_set_number(copy, IR_ATTRIBUTE_PENDING, 1);
         }
-    struct ir_operation *wait = remake_operation(&before, builder, r->second_wait);
+    wait = wait ? wait : remake_operation(&before, builder, r->second_wait);
     remake_set(&again, block->arguments.data[1 + r->accumulator], wait->results[0]);
     clone_part(r, builder, &again, TAIL);
     int count = collect_carried(r, &again, values);
     ir_build(builder, OP_YIELD, count, values, 0, NULL);
 }
 
+/* Whether the loop has an iteration. */
+static struct ir_value *build_entered(struct ir_builder *builder, const struct ir_operation *loop)
+{
+    bool down = iteration_goes_down(loop) && !PLANTED(overlap_none_where_step_is_down);
+    return ir_compare(builder, down ? IR_PREDICATE_GT : IR_PREDICATE_LT, loop->operands[0], loop->operands[1]);
+}
+
+/* The first stage of the loop's first iteration, to which it hands `initial`: what the second iteration carries. */
+static int build_first(const struct rotation *r, struct ir_builder *builder, struct ir_value *const *initial,
+                       struct ir_value **values)
+{
+    const struct ir_block *block = r->loop->regions[0];
+    struct remake again = open_iteration(r);
+    remake_set(&again, block->arguments.data[0], r->loop->operands[0]);
+    for (int i = 0; i < r->loop->result_count; i++)
+        remake_set(&again, block->arguments.data[1 + i], initial[i]);
+    clone_part(r, builder, &again, HEAD);
+    clone_part(r, builder, &again, TAIL);
+    builder->at = r->loop->at;
+    return collect_carried(r, &again, values);
+}
+
+/* The same of the loop that is entered first. */
+static int build_first_of_two(struct rotation *r, struct ir_builder *builder, struct ir_value *entered,
+                              struct ir_value **values)
+{
+    int count = r->crossing.count + r->loop->result_count - 1;
+    const struct ir_type **types = ARENA_ARRAY(r->context->arena, const struct ir_type *, count + 1);
+    for (int i = 0; i < r->crossing.count; i++)
+        types[i] = r->crossing.data[i]->type;
+    for (int i = 0, k = r->crossing.count; i < r->loop->result_count; i++)
+        if (i != r->accumulator)
+            types[k++] = r->loop->results[i]->type;
+    struct ir_operation *either = ir_build(builder, OP_IF, 1, &entered, count, types);
+    struct rotation *of[] = {r, r->rest};
+    for (int i = 0; i < 2; i++) {
+        struct ir_builder inner = {.module = builder->module, .block = either->regions[i], .at = r->loop->at};
+        make_around(of[i], &inner);
+        build_first(of[i], &inner, r->loop->operands + 3, values);
+        ir_build(&inner, OP_YIELD, count, values, 0, NULL);
+    }
+    for (int i = 0; i < count; i++)
+        values[i] = either->results[i];
+    return count;
+}
+
+/* The loop from `lower` on with what it carries; these become what it leaves. */
+static void build_loop(const struct rotation *r, struct ir_builder *builder, struct ir_value *lower,
+                       struct ir_value **carried, int count)
+{
+    struct ir_value **values = ARENA_ARRAY(r->context->arena, struct ir_value *, count + 3);
+    const struct ir_type **types = ARENA_ARRAY(r->context->arena, const struct ir_type *, count + 1);
+    values[0] = lower;
+    values[1] = r->loop->operands[1];
+    values[2] = r->loop->operands[2];
+    for (int i = 0; i < count; i++) {
+        values[3 + i] = carried[i];
+        types[i] = carried[i]->type;
+    }
+    const struct ir_value *variable = r->loop->regions[0]->arguments.data[0];
+    struct ir_operation *steady = ir_build(builder, OP_FOR, 3 + count, values, count, types);
+    ir_plan_keep(steady, r->loop);
+    ir_block_argument(steady->regions[0], variable->type, variable->name);
+    for (int i = 0; i < count; i++)
+        ir_block_argument(steady->regions[0], types[i], NULL);
+    struct ir_builder body = {.module = builder->module, .block = steady->regions[0], .at = r->loop->at};
+    build_steady(r, &body, steady->regions[0]);
+    for (int i = 0; i < count; i++)
+        carried[i] = steady->results[i];
+}
+
+/* The second stage of the last iteration, and what the loop then gives. */
+static void build_last(const struct rotation *r, struct ir_builder *builder, struct ir_value *const *carried)
+{
+    int count = r->loop->result_count, next = r->crossing.count;
+    struct ir_value **values = ARENA_ARRAY(r->context->arena, struct ir_value *, count + 1);
+    struct remake again = open_iteration(r);
+    map_crossing(r, &again, carried);
+    clone_part(r, builder, &again, LATER);
+    for (int i = 0; i < count; i++)
+        values[i] = i == r->accumulator ? remake_find(&again, r->second_wait->results[0]) : carried[next++];
+    builder->at = r->loop->at;
+    ir_build(builder, OP_YIELD, count, values, 0, NULL);
+}
+
+static bool is_needed_by(const struct ir_operation *op, const struct rotation *r, struct ir_operation *const *moved,
+                         int count)
+{
+    for (int i = 0; i < 3; i++)
+        if (r->loop->operands[i]->definition == op)
+            return true;
+    for (int i = 0; i < count; i++)
+        if (uses_result(moved[i], op))
+            return true;
+    return false;
+}
+
+/* Moves what the loop's bounds need to the front of the first loop, and notes the rest of what stands between them. */
+static void part_between(struct rotation *r, struct ir_operation *first)
+{
+    VECTOR(struct ir_operation *) moved = {0};
+    struct ir_operation *place = first;
+    for (struct ir_operation *op = r->loop->previous, *previous; op != first; op = previous) {
+        previous = op->previous;
+        if (!is_needed_by(op, r, moved.data, moved.count))
+            continue;
+        ir_move_before(op, place);
+        vector_push(r->context->arena, &moved, op);
+        place = op;
+    }
+    for (struct ir_operation *op = first->next; op != r->loop; op = op->next)
+        vector_push(r->context->arena, &r->between, op);
+}
+
 static void rotate(struct rotation *r)
 {
     struct ir_operation *loop = r->loop;
-    const struct ir_block *block = loop->regions[0];
+    struct rotation *rest = r->rest, *last = rest ? rest : r;
     struct ir_builder builder = rewrite_before(loop);
-    int carried = r->crossing.count + loop->result_count - 1, count;
-    struct ir_value **values = ARENA_ARRAY(r->context->arena, struct ir_value *, carried + 4);
-    const struct ir_type **types = ARENA_ARRAY(r->context->arena, const struct ir_type *,
-                                               carried + loop->result_count + 1);
-    bool down = iteration_goes_down(loop);
-    struct ir_value *some = ir_compare(
-        &builder, down && !PLANTED(overlap_none_where_step_is_down) ? IR_PREDICATE_GT : IR_PREDICATE_LT,
-        loop->operands[0], loop->operands[1]);
+    if (rest)
+        part_between(rest, loop);
+    int most = r->crossing.count + loop->result_count, count;
+    struct ir_value **values = ARENA_ARRAY(r->context->arena, struct ir_value *, most + 1);
+    const struct ir_type **types = ARENA_ARRAY(r->context->arena, const struct ir_type *, most + 1);
+    struct ir_value *entered = build_entered(&builder, loop), *some = entered;
+    if (rest)
+        some = ir_binary(&builder, OP_OR, entered, build_entered(&builder, rest->loop));
     for (int i = 0; i < loop->result_count; i++)
         types[i] = loop->results[i]->type;
     struct ir_operation *guard = ir_build(&builder, OP_IF, 1, &some, loop->result_count, types);
-    /* none */
     struct ir_builder none = {.module = builder.module, .block = guard->regions[1], .at = loop->at};
     ir_build(&none, OP_YIELD, loop->result_count, loop->operands + 3, 0, NULL);
-    /* the first iteration's first stage */
     struct ir_builder inner = {.module = builder.module, .block = guard->regions[0], .at = loop->at};
-    struct remake again = remake_open(r->context->arena, r->function, r->loop);
-    remake_set(&again, block->arguments.data[0], loop->operands[0]);
+    count = rest ? build_first_of_two(r, &inner, entered, values) : build_first(r, &inner, loop->operands + 3, values);
+    build_loop(r, &inner, ir_binary(&inner, OP_ADD, loop->operands[0], loop->operands[2]), values, count);
+    if (rest) {
+        struct ir_value *const *bounds = rest->loop->operands;
+        make_around(rest, &inner);
+        struct ir_value *second = ir_binary(&inner, OP_ADD, bounds[0], bounds[2]);
+        build_loop(rest, &inner, ir_select(&inner, entered, bounds[0], second), values, count);
+    }
+    build_last(last, &inner, values);
     for (int i = 0; i < loop->result_count; i++)
-        remake_set(&again, block->arguments.data[1 + i], loop->operands[3 + i]);
-    clone_part(r, &inner, &again, HEAD);
-    clone_part(r, &inner, &again, TAIL);
-    inner.at = loop->at;
-    values[0] = ir_binary(&inner, OP_ADD, loop->operands[0], loop->operands[2]);
-    values[1] = loop->operands[1];
-    values[2] = loop->operands[2];
-    count = collect_carried(r, &again, values + 3);
-    for (int i = 0; i < count; i++)
-        types[i] = values[3 + i]->type;
-    struct ir_operation *steady = ir_build(&inner, OP_FOR, 3 + count, values, count, types);
-    ir_plan_keep(steady, loop);
-    ir_block_argument(steady->regions[0], block->arguments.data[0]->type, block->arguments.data[0]->name);
-    for (int i = 0; i < count; i++)
-        ir_block_argument(steady->regions[0], types[i], NULL);
-    struct ir_builder body = {.module = builder.module, .block = steady->regions[0], .at = loop->at};
-    build_steady(r, &body, steady->regions[0]);
-    /* the last iteration's second stage */
-    again = remake_open(r->context->arena, r->function, r->loop);
-    map_crossing(r, &again, steady->results);
-    clone_part(r, &inner, &again, LATER);
-    int next = r->crossing.count;
-    for (int i = 0; i < loop->result_count; i++)
-        values[i] = i == r->accumulator ? remake_find(&again, r->second_wait->results[0]) : steady->results[next++];
-    inner.at = loop->at;
-    ir_build(&inner, OP_YIELD, loop->result_count, values, 0, NULL);
-    for (int i = 0; i < loop->result_count; i++)
-        ir_replace_uses(loop->results[i], guard->results[i]);
+        ir_replace_uses(last->loop->results[i], guard->results[i]);
+    if (rest)
+        ir_remove(rest->loop);
     ir_remove(loop);
+}
+
+/* ---- the loop that goes on ---- */
+
+static bool same_attributes(const struct ir_operation *a, const struct ir_operation *b)
+{
+    int extra = 0;
+    for (const struct ir_attribute *other = b->attributes; other; other = other->next)
+        extra += other->key != IR_ATTRIBUTE_INSIDE;
+    for (const struct ir_attribute *one = a->attributes; one; one = one->next) {
+        const struct ir_attribute *other = ir_attribute(b, one->key);
+        if (one->key == IR_ATTRIBUTE_INSIDE)
+            continue;
+        extra--;
+        if (!other || one->number != other->number || one->bits != other->bits || one->count != other->count ||
+            one->name != other->name ||
+            (one->count && memcmp(one->list, other->list, sizeof *one->list * (size_t)one->count)))
+            return false;
+    }
+    return extra == 0;
+}
+
+/* Values from outside of both loops: one, or two that are made alike. */
+static bool same_outside(const struct ir_value *x, const struct ir_value *y)
+{
+    const struct ir_operation *a = x->definition, *b = y->definition;
+    if (x == y)
+        return true;
+    if (x->type != y->type || x->index != y->index || !a || !b || a->opcode != b->opcode ||
+        a->operand_count != b->operand_count || a->region_count || !ir_has_trait(a, IR_TRAIT_PURE) ||
+        !same_attributes(a, b))
+        return false;
+    for (int i = 0; i < a->operand_count; i++)
+        if (!same_outside(a->operands[i], b->operands[i]))
+            return false;
+    return true;
+}
+
+static int find_crossing_value(const struct rotation *r, const struct ir_value *value)
+{
+    for (int c = 0; c < r->crossing.count; c++)
+        if (r->crossing.data[c] == value)
+            return c;
+    return -1;
+}
+
+/* The next operation of the second stage, from `at` on; the count of the body where there is none. */
+static int find_later(const struct rotation *r, int at)
+{
+    while (at < r->body.count && !r->later[at])
+        at++;
+    return at;
+}
+
+/* Whether the second stages make the same of what the first ones hand them: then that of the rest can end the last
+ * iteration of this loop.  `twin` says which operations of the two are the same. */
+static bool same_second_stage(const struct rotation *r, const struct rotation *rest)
+{
+    int *twin = ARENA_ARRAY(r->context->arena, int, r->body.count + 1), i = 0, k = 0;
+    for (;; i++, k++) {
+        i = find_later(r, i);
+        k = find_later(rest, k);
+        if (i == r->body.count || k == rest->body.count)
+            return i == r->body.count && k == rest->body.count;
+        const struct ir_operation *a = r->body.data[i], *b = rest->body.data[k];
+        twin[i] = k;
+        if (a->opcode != b->opcode || a->operand_count != b->operand_count || a->region_count || b->region_count ||
+            !same_attributes(a, b))
+            return false;
+        for (int o = 0; o < a->operand_count; o++) {
+            const struct ir_value *x = a->operands[o], *y = b->operands[o];
+            int made = x->block == r->loop->regions[0] && x->definition ? position(r, x->definition) : -1;
+            int crossing = find_crossing_value(r, x);
+            bool same = crossing >= 0                 ? find_crossing_value(rest, y) == crossing
+                        : made >= 0 && r->later[made] ? y->definition == rest->body.data[twin[made]]
+                                                      : same_outside(x, y);
+            if (!same)
+                return false;
+        }
+    }
+}
+
+/* What each knows to lie inside of its views, both know from here on. */
+static void share_proofs(const struct rotation *r, struct rotation *rest)
+{
+    for (int i = find_later(r, 0), k = find_later(rest, 0); i < r->body.count;
+         i = find_later(r, i + 1), k = find_later(rest, k + 1)) {
+        struct ir_operation *copy = rest->body.data[k];
+        int64_t proven = ir_number(copy, IR_ATTRIBUTE_INSIDE, 0);
+        if (proven)
+            ir_set_number(copy, IR_ATTRIBUTE_INSIDE, proven & ir_number(r->body.data[i], IR_ATTRIBUTE_INSIDE, 0));
+    }
+}
+
+/* The next loop of the block, if it begins with what this one leaves, and nobody else asks for that. */
+static struct ir_operation *find_follower(const struct rotation *r)
+{
+    struct ir_operation *loop = r->loop, *next = loop->next;
+    while (next && ir_has_trait(next, IR_TRAIT_PURE) && next->region_count == 0)
+        next = next->next;
+    if (!next || next->opcode != OP_FOR || ir_number(next, IR_ATTRIBUTE_MULTIPLY, 0) ||
+        next->result_count != loop->result_count)
+        return NULL;
+    for (int i = 0; i < loop->result_count; i++) {
+        const struct ir_use *use = loop->results[i]->uses;
+        if (!use || use->next || use->user != next || use->index != 3 + i)
+            return NULL;
+    }
+    return next;
 }
 
 /* ---- loops ---- */
@@ -455,7 +703,8 @@ struct visiting {
     struct pass_context *context;
     struct ir_function *function;
     const struct ir_block *rotated;
-    const char *obstacle; /* why no producer can copy; NULL: one can */
+    const char *obstacle;                /* why no producer can copy; NULL: one can */
+    VECTOR(struct ir_operation *) loops; /* of the function */
     bool changed, turns;
 };
 
@@ -508,12 +757,97 @@ static void explain_more(const struct visiting *v, const struct ir_operation *lo
         }
 }
 
-static void visit(struct ir_operation *op, void *data)
+/* Whether the value differs from program to program. */
+static bool is_of_program(const struct ir_value *value, int *steps)
 {
-    struct visiting *v = data;
+    const struct ir_operation *op = value->definition;
+    if (!op || --*steps < 0)
+        return false;
+    bool found = op->opcode == OP_GRID_INDEX || op->opcode == OP_PROGRAM;
+    for (int i = 0; i < op->operand_count; i++)
+        found = found || is_of_program(op->operands[i], steps);
+    return found;
+}
+
+/* Whether the two loops are known to have few iterations together. */
+static bool are_few(const struct visiting *v, const struct rotation *r, const struct rotation *rest)
+{
+    int64_t step;
+    const struct ranges *ranges = ranges_analyse(v->function, v->context->arena);
+    struct range from = range_of(ranges, r->loop->operands[0]), to = range_of(ranges, rest->loop->operands[1]);
+    return ir_constant_integer(rest->loop->operands[2], &step) && step > 0 && to.high <= INT32_MAX &&
+           from.low >= INT32_MIN && to.high - from.low <= step * FEW_ITERATIONS;
+}
+
+/* Puts what stands in branches that are always taken in their place. */
+static void open_branches(struct ir_block *body)
+{
+    for (struct ir_operation *op = body->first, *next; op; op = next) {
+        next = op->next;
+        if (op->opcode != OP_IF || !ir_number(op, IR_ATTRIBUTE_HOLDS, 0))
+            continue;
+        struct ir_operation *end = ir_terminator(op->regions[0]);
+        while (op->regions[0]->first != end)
+            ir_move_before(op->regions[0]->first, op);
+        for (int i = 0; i < op->result_count; i++)
+            ir_replace_uses(op->results[i], end->operands[i]);
+        ir_remove(op);
+    }
+}
+
+/* Whether the loop's overlap is that of the one in front of it. */
+static bool goes_on(const struct visiting *v, const struct rotation *r, struct rotation *rest)
+{
+    double in_order, overlapped;
+    struct ir_operation *loop = rest->loop;
+    *rest = (struct rotation){.context = v->context, .function = v->function, .loop = loop};
+    if (!find_products(rest) || !is_chain(rest) || rest->accumulator != r->accumulator ||
+        find_problem(v, rest, &in_order, &overlapped))
+        return false;
+    find_crossing(rest);
+    bool same = rest->crossing.count == r->crossing.count;
+    for (int c = 0; same && c < r->crossing.count; c++)
+        same = r->crossing.data[c]->type == rest->crossing.data[c]->type;
+    return same && same_second_stage(r, rest);
+}
+
+/* The loop behind this one, to be overlapped with it; NULL: there is none, or it has the rest of an extent, which is
+ * seldom any, or masks would have no registers (causal attention by 192 rows and heads of 64 became 5 % slower on an H100,
+ * 2026-11-27-h100-masked-loops.json). */
+static struct rotation *find_rest(const struct visiting *v, const struct rotation *r)
+{
+    struct rotation *rest = ARENA_NEW(v->context->arena, struct rotation);
+    int steps = 1000;
+    *rest = (struct rotation){.loop = find_follower(r)};
+    if (fragment_registers(r) + MASK_REGISTERS > budget_of_roles(v->function->warps)->fragments)
+        return NULL;
+    if (!rest->loop || !is_of_program(rest->loop->operands[0], &steps) || !goes_on(v, r, rest) || are_few(v, r, rest))
+        return NULL;
+    open_branches(rest->loop->regions[0]);
+    if (!goes_on(v, r, rest))
+        return NULL;
+    share_proofs(r, rest);
+    return rest;
+}
+
+/* The loop's plan and remarks say what becomes of it. */
+static void tell(const struct visiting *v, const struct rotation *r, double in_order, double overlapped)
+{
+    pass_remark(v->context, r->loop->at,
+                "the second product of each iteration runs beside the first one of the next%s: an "
+                "iteration takes %.0f cycles instead of %.0f",
+                r->rest ? ", also where the loop goes on behind its split" : "", overlapped, in_order);
+    for (; r; r = r->rest) {
+        planning_tell_product(r->first, 0, NULL);
+        planning_tell_product(r->second, 1, NULL);
+    }
+}
+
+static void visit(struct visiting *v, struct ir_operation *op)
+{
     struct rotation r = {.context = v->context, .function = v->function, .loop = op};
     double in_order = 0, overlapped = 0;
-    if (op->opcode != OP_FOR || ir_number(op, IR_ATTRIBUTE_MULTIPLY, 0) || v->rotated == op->block)
+    if (ir_number(op, IR_ATTRIBUTE_MULTIPLY, 0) || v->rotated == op->block)
         return;
     bool found = find_products(&r);
     if (r.more)
@@ -526,12 +860,8 @@ static void visit(struct ir_operation *op, void *data)
     if (problem || !pass_fuel(v->context))
         return;
     find_crossing(&r);
-    pass_remark(v->context, op->at,
-                "the second product of each iteration runs beside the first one of the next: an "
-                "iteration takes %.0f cycles instead of %.0f",
-                overlapped, in_order);
-    planning_tell_product(r.first, 0, NULL);
-    planning_tell_product(r.second, 1, NULL);
+    r.rest = find_rest(v, &r);
+    tell(v, &r, in_order, overlapped);
     v->rotated = op->block;
     v->changed = true;
     if (!v->turns) {
@@ -545,12 +875,22 @@ static void visit(struct ir_operation *op, void *data)
     rotate(&r);
 }
 
+static void collect(struct ir_operation *op, void *data)
+{
+    struct visiting *v = data;
+    if (op->opcode == OP_FOR)
+        vector_push(v->context->arena, &v->loops, op);
+}
+
 bool pass_overlap_products(struct ir_function *function, struct pass_context *context)
 {
     struct visiting v = {.context = context, .function = function};
     if (buffer_has_roles(context->target)) {
         v.obstacle = planning_why_no_producer(function);
-        ir_walk(function->body, visit, &v);
+        ir_walk(function->body, collect, &v);
+        for (int i = 0; i < v.loops.count; i++)
+            if (v.loops.data[i]->block) /* not gone together with the one before */
+                visit(&v, v.loops.data[i]);
     }
     return v.changed;
 }

@@ -140,6 +140,10 @@ int outline_direction(const struct ir_value *value, int dimension)
     case OP_SUB:
         return both(outline_direction(op->operands[0], dimension),
                     against(outline_direction(op->operands[1], dimension)));
+    case OP_SELECT: { /* of two that grow alike either */
+        int either = both(outline_direction(op->operands[1], dimension), outline_direction(op->operands[2], dimension));
+        return either == 0 && outline_direction(op->operands[0], dimension) != 0 ? 2 : either;
+    }
     case OP_MUL:
     case OP_DIV:
     case OP_SHL:

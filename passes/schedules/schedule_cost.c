@@ -215,13 +215,26 @@ static bool spills(const struct walk *walk, double bytes)
     return walk->least_rows && bytes / 4 / LANES / groups > each;
 }
 
+static void share_term(struct term *term, double share)
+{
+    const struct lines lines = term->lines;
+    term->busy *= share;
+    term->waits *= share;
+    term->lines = (struct lines){0};
+    sum_lines(&term->lines, &lines, share);
+}
+
 static void add_loop(struct walk *walk, struct account *sum, const struct ir_operation *op)
 {
-    expression turns = walk_turns(walk, op);
-    double carried = 0;
-    for (int i = 0; i < op->result_count; i++)
-        carried += 4 * (double)ir_type_elements(op->results[i]->type);
-    walk->carried_bytes = walk->carried_bytes > carried ? walk->carried_bytes : carried;
+    double carried = 0, sums = 0, share;
+    expression turns = walk_turns(walk, op, &share);
+    for (int i = 0; i < op->result_count; i++) {
+        const struct ir_type *type = op->results[i]->type;
+        carried += 4 * (double)ir_type_elements(type);
+        sums += type->rank > 1 ? 4 * (double)ir_type_elements(type) : 0;
+    }
+    walk->carried_bytes = greater(walk->carried_bytes, carried);
+    walk->sums_bytes = greater(walk->sums_bytes, sums);
     for (int r = 0; r < op->region_count; r++) {
         struct account turn = account_of(walk, op->regions[r], true);
         double issue = walk->costs->turn_issue + (walk->cluster > 1 ? walk->costs->cluster_issue : 0);
@@ -241,12 +254,14 @@ static void add_loop(struct walk *walk, struct account *sum, const struct ir_ope
         if (walk->by_threads && bytes > 0)
             own = turn_by_threads(walk, &turn.effort, busy);
         own.turns = turns;
+        share_term(&own, share);
         walk->ring_bytes = greater(walk->ring_bytes, bytes);
         walk->waiting |= turn.effort.tensor < effort_chain(walk, &turn.effort);
         add_term(walk, sum, own);
         for (int i = 0; i < turn.terms.count; i++) {
             struct term term = turn.terms.data[i];
             term.turns = expression_make(walk->arena, KERNEL_HOST_MUL, turns, term.turns);
+            share_term(&term, share);
             add_term(walk, sum, term);
         }
     }
@@ -286,7 +301,7 @@ static int resident_of(const struct walk *walk)
     if (walk->by_threads)
         return (int)resident_by_threads(walk);
     if (walk->least_rows) {
-        double registers = (walk->carried_bytes + walk->tile_bytes) / 4;
+        double registers = (walk->sums_bytes + walk->tile_bytes) / 4;
         bool small = walk->waiting && walk_warpgroups(walk) == 1 && 4 * registers <= target_registers(walk->row) / 2.0;
         return small ? 2 : 1;
     }
@@ -528,7 +543,12 @@ static void add_once(const struct walk *walk, const struct account *account, str
     once.stores = 0;
     if (walk->least_rows)
         start = costs->wgmma_start + (function->persistent < 0 ? costs->block_start : 0);
-    double busy = effort_busy(&once) + start, share = 1;
+    double busy = effort_busy(&once), share = 1;
+    if (walk->least_rows && !walk->by_threads && cost->resident > 1) { /* another block works meanwhile */
+        split += start + stores;
+        start = stores = 0;
+    }
+    busy += start;
     if (walk->by_threads) {
         share = costs->piece_share;
         split += (1 - share) * (busy + stores + split) - split;
@@ -603,9 +623,9 @@ struct schedule_cost schedule_cost_of(struct arena *arena, const struct kernel_e
     find_cluster(&walk);
     struct account account = account_of(&walk, variant->function->body, false);
     cost.programs = count_programs(&walk);
+    cost.resident = resident_of(&walk);
     add_once(&walk, &account, &cost);
     cost.lines = lines_of(&walk, &account);
-    cost.resident = resident_of(&walk);
     cost.memory = memory_of(&walk);
     cost.unknown = walk.unknown;
     cost.modelled = modelled(&walk, &cost);

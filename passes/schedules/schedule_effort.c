@@ -230,6 +230,8 @@ void effort_add(struct walk *walk, const struct ir_operation *op, bool in_loop, 
     if (!tile || is_sum_of_product(op))
         return;
     double work = (double)ir_type_elements(tile) / LANES, bytes = (double)ir_type_bytes(tile);
+    if (tile->element == IR_INDEX) /* which `narrow` makes 32 bits */
+        bytes /= 2;
     walk->tile_bytes = walk->tile_bytes > bytes ? walk->tile_bytes : bytes;
     switch (op->opcode) {
     case OP_CONSTANT:

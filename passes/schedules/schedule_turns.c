@@ -1,5 +1,6 @@
-/* How often loops turn, as the host computes it from extents.  Where the bounds hang on which program it is, the one in the
- * middle of the grid is asked. */
+/* How often loops turn, as the host computes it from extents.  Where the bounds hang on which program it is, the two in the
+ * middle of the grid are asked (one, where the grid has an odd number), and a loop has half of the turns of both: rounded, those
+ * of either would be too few or too many where programs are few. */
 #include "passes/schedules/schedule_walk.h"
 
 expression walk_number(const struct walk *walk, int64_t value)
@@ -47,12 +48,15 @@ int64_t walk_parts(const struct walk *walk)
 }
 
 /* Parts of a split loop are alike but for the last, and the first is never shorter. */
-static expression middle_of(const struct walk *walk, int dimension)
+static expression middle_of(struct walk *walk, int dimension)
 {
     const struct kernel_variant *variant = walk->variant;
     if (walk->entry->splits && dimension == variant->grid_rank - 1)
         return walk_number(walk, 0);
-    expression last = expression_make(walk->arena, KERNEL_HOST_SUB, variant->grid[dimension], walk_number(walk, 1));
+    walk->asked = true;
+    expression last = variant->grid[dimension];
+    if (!walk->upper)
+        last = expression_make(walk->arena, KERNEL_HOST_SUB, last, walk_number(walk, 1));
     return expression_make(walk->arena, KERNEL_HOST_DIV, last, walk_number(walk, 2));
 }
 
@@ -104,18 +108,34 @@ static expression unknown_turns(struct walk *walk, int64_t step)
     return walk_number(walk, (int64_t)turns);
 }
 
-expression walk_turns(struct walk *walk, const struct ir_operation *loop)
+/* Of the program that is asked for; NULL: the host cannot compute it. */
+static expression turns_of(struct walk *walk, const struct ir_operation *loop, int64_t step, bool down)
+{
+    walk->steps = MOST_STEPS;
+    expression lower = host_of(walk, loop->operands[down]), upper = host_of(walk, loop->operands[!down]);
+    expression span = expression_make(walk->arena, KERNEL_HOST_SUB, upper, lower);
+    span = expression_make(walk->arena, KERNEL_HOST_MAX, span, walk_number(walk, 0));
+    return expression_make(walk->arena, KERNEL_HOST_CDIV, span, walk_number(walk, step));
+}
+
+expression walk_turns(struct walk *walk, const struct ir_operation *loop, double *share)
 {
     int64_t step;
+    *share = 1;
     if (loop->opcode != OP_FOR || ir_number(loop, IR_ATTRIBUTE_MULTIPLY, 0) ||
         !ir_constant_integer(loop->operands[2], &step) || step == 0)
         return unknown_turns(walk, 1);
     bool down = step < 0;
     step = down ? -step : step;
-    walk->steps = MOST_STEPS;
-    expression lower = host_of(walk, loop->operands[down]), upper = host_of(walk, loop->operands[!down]);
-    expression span = expression_make(walk->arena, KERNEL_HOST_SUB, upper, lower);
-    span = expression_make(walk->arena, KERNEL_HOST_MAX, span, walk_number(walk, 0));
-    expression turns = expression_make(walk->arena, KERNEL_HOST_CDIV, span, walk_number(walk, step));
-    return turns ? turns : unknown_turns(walk, step);
+    walk->asked = false;
+    expression turns = turns_of(walk, loop, step, down);
+    if (!turns)
+        return unknown_turns(walk, step);
+    if (!walk->asked)
+        return turns;
+    walk->upper = true;
+    expression more = turns_of(walk, loop, step, down);
+    walk->upper = false;
+    *share = 0.5;
+    return expression_make(walk->arena, KERNEL_HOST_ADD, turns, more);
 }

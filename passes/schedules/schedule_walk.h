@@ -64,7 +64,10 @@ struct walk {
     bool waiting;                         /* in a loop tensor cores idle for most of the time */
     int64_t cluster;                      /* blocks, along ... */
     int cluster_dimension;
+    bool upper;                                   /* of two programs in the middle the second is asked */
+    bool asked;                                   /* which program it is was asked */
     double ring_bytes, carried_bytes, tile_bytes; /* the most of a turn; of a loop's variables; of a tile */
+    double sums_bytes;                            /* of a loop's variables that are no lines: the most */
     double kept_bytes;                            /* of what is multiplied, brought outside of loops or made */
 };
 
@@ -76,7 +79,8 @@ expression walk_number(const struct walk *walk, int64_t value);
 expression walk_stride(const struct walk *walk, int parameter, int dimension);
 int walk_parameter_of(const struct walk *walk, const struct ir_value *value); /* -1: it is none, as scratch */
 int64_t walk_parts(const struct walk *walk);                                  /* of a split loop; 1: there is none */
-expression walk_turns(struct walk *walk, const struct ir_operation *loop);
+/* Turns of a program are these times `share`. */
+expression walk_turns(struct walk *walk, const struct ir_operation *loop, double *share);
 
 /* ---- schedule_effort.c ---- */
 

@@ -9,7 +9,9 @@
  *
  * The pass reads the condition as alternatives joined by `or`.  Each alternative compares `variable + number` with
  * something from outside the loop, and may have further conditions joined to it by `and`.  From this follows a bound,
- * computed in front of the loop, below which (or from which on) the condition is false.
+ * computed in front of the loop, below which (or from which on) the condition is false.  Where no further conditions were
+ * joined it is true in the other part; the `if` there says so (`holds`), and stays, since what it alone needs takes no
+ * registers elsewhere.
  *
  * Right because the loops visit the same values in the same order and hand on what they carry; only the question is
  * left out where its answer is known.  Ranges must show that computing the bound cannot wrap.  The pass does this only
@@ -72,28 +74,31 @@ static bool turn_of_compare(const struct peel *peel, const struct ir_operation *
 }
 
 /* Builds the bound in front of the loop: with build NULL only tells whether there is one.  Alternatives must all turn,
- * so the bound is the least (late) or greatest (early) of theirs; of conditions joined by `and` one is enough. */
+ * so the bound is the least (late) or greatest (early) of theirs: on its other side one of them holds.  Of conditions
+ * joined by `and` one is enough; whether the condition holds on the other side is not known then: `exact` becomes false. */
 static bool bound_of(const struct peel *peel, const struct ir_value *condition, bool holds, bool late,
-                     struct ir_builder *build, struct ir_value **bound)
+                     struct ir_builder *build, struct ir_value **bound, bool *exact)
 {
     const struct ir_operation *op = condition->definition;
     if (!op || !ir_is_inside(condition, peel->loop))
         return false;
     if (op->opcode == OP_NOT)
-        return bound_of(peel, op->operands[0], !holds, late, build, bound);
+        return bound_of(peel, op->operands[0], !holds, late, build, bound, exact);
     bool is_or = op->opcode == (holds ? OP_OR : OP_AND), is_and = op->opcode == (holds ? OP_AND : OP_OR);
-    if (is_and)
-        return bound_of(peel, op->operands[0], holds, late, build, bound) ||
-               bound_of(peel, op->operands[1], holds, late, build, bound);
+    if (is_and) {
+        *exact = false;
+        return bound_of(peel, op->operands[0], holds, late, build, bound, exact) ||
+               bound_of(peel, op->operands[1], holds, late, build, bound, exact);
+    }
     if (is_or) {
         struct ir_value *a = NULL, *b = NULL;
-        if (!bound_of(peel, op->operands[0], holds, late, NULL, &a) ||
-            !bound_of(peel, op->operands[1], holds, late, NULL, &b))
+        if (!bound_of(peel, op->operands[0], holds, late, NULL, &a, exact) ||
+            !bound_of(peel, op->operands[1], holds, late, NULL, &b, exact))
             return false;
         if (!build)
             return true;
-        bound_of(peel, op->operands[0], holds, late, build, &a);
-        bound_of(peel, op->operands[1], holds, late, build, &b);
+        bound_of(peel, op->operands[0], holds, late, build, &a, exact);
+        bound_of(peel, op->operands[1], holds, late, build, &b, exact);
         *bound = ir_binary(build, late != PLANTED(peel_takes_other_bound) ? OP_MIN : OP_MAX, a, b);
         return true;
     }
@@ -198,12 +203,16 @@ static bool peel_loop(struct peel *peel)
             continue;
         for (int late = 1; late >= 0; late--) {
             struct ir_value *bound;
-            if (!bound_of(peel, op->operands[0], true, late, NULL, &bound) || !pass_fuel(peel->context))
+            bool exact = true;
+            if (!bound_of(peel, op->operands[0], true, late, NULL, &bound, &exact) || !pass_fuel(peel->context))
                 continue;
             struct ir_builder builder = rewrite_before(loop);
-            bound_of(peel, op->operands[0], true, late, &builder, &bound);
+            bound_of(peel, op->operands[0], true, late, &builder, &bound, &exact);
             struct ir_operation *first = split(loop, bound, step, peel->context->arena);
-            make_false(late ? counterpart(op, first->regions[0]) : op);
+            struct ir_operation *other = counterpart(op, first->regions[0]);
+            if (exact)
+                ir_set_number(late ? op : other, IR_ATTRIBUTE_HOLDS, 1);
+            make_false(late ? other : op);
             pass_remark(peel->context, op->at, "the loop is split: its %s part runs without this `if`",
                         late ? "first" : "last");
             return true;

@@ -150,6 +150,7 @@ int64_t ir_type_bytes(const struct ir_type *tile);    /* of its elements in memo
     ATTRIBUTE(NEAR, "near", INT)                      \
     ATTRIBUTE(DESCENDING, "descending", INT)          \
     ATTRIBUTE(FENCED, "fenced", INT)                  \
+    ATTRIBUTE(HOLDS, "holds", INT)                    \
     ATTRIBUTE(PLAN, "plan", PLAN)                     \
     ATTRIBUTE(ASKED, "asked", PLAN)
 enum ir_attribute_key {
