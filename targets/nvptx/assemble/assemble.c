@@ -696,6 +696,7 @@ static bool run_text_workers_once(struct job *job, bool *needs, bool alone)
     for (int part = 0; part < parts; part++) {
         struct child_result *result = &results[part];
         size_t at = 0;
+        worker_check_machine(result);
         for (int i = job->parts[part]; i < job->parts[part + 1]; i++)
             needs[job->numbers[i]] = !take_text(job, job->numbers[i], &result->output, &at);
         int only = job->numbers[job->parts[part]];
@@ -707,8 +708,8 @@ static bool run_text_workers_once(struct job *job, bool *needs, bool alone)
     return good;
 }
 
-/* False: reported.  A worker that fails may have had too much to do, or too little memory for all of it: what it has not
- * made is begun again, and judged, alone. */
+/* False: reported.  A worker that fails may have had too much to do in its time: what it has not made is begun again, and
+ * judged, alone. */
 static bool run_text_workers(struct job *job, bool *needs)
 {
     bool any = false, rest = false;
