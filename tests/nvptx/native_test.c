@@ -535,6 +535,9 @@ static void check_jump(void)
     info[3] = 0x40000000;
     CHECK(native_decode(arena, 90, text, (struct native_bytes){info, sizeof info})->problem,
           "a table that is cut short is understood");
+    static const uint32_t empty[1 + 3 * 5000] = {0x34 << 8 | 4 | 60000u << 16};
+    CHECK(native_decode(arena, 90, text, (struct native_bytes){empty, sizeof empty})->problem,
+          "a branch by tables that lead nowhere is understood");
     arena_destroy(arena);
 }
 

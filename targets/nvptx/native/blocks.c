@@ -249,7 +249,7 @@ static void find_jumps(struct native_code *code, struct native_bytes info)
         for (size_t i = at + 4; ((const unsigned char *)info.data)[at + 1] == INFO_JUMPS && i + 12 <= at + size;) {
             uint32_t count = info_word(info, i + 8);
             struct native_jump jump = {.at = info_place(code, info_word(info, i))};
-            if (count > (at + size - i - 12) / 4)
+            if (count == 0 || count > (at + size - i - 12) / 4)
                 break;
             jump.targets = ARENA_ARRAY(code->arena, int, (int)count + 1);
             for (; jump.count < (int)count; jump.count++) {
