@@ -63,6 +63,20 @@ call='k_axpy(2, [5000])'
     [ "$(grep -vc '^#' k.tuning)" = 1 ]
 }
 
+@test "each output is compared, also behind one that is large" {
+    cat >two.tile <<'END'
+kernel copies(x: in f32[N], y: out f32[N], z: out f32[N])
+    grid(b: cdiv(N, 1024))
+{
+    let i = b*1024;
+    y[i +: 1024] = x[i +: 1024];
+    z[i +: 1024] = -x[i +: 1024];
+}
+END
+    FAKE_DIFFERS=2 expect 0 native two.tile 'two_copies([1048580], _, _)'
+    contains 'with a cycle more at each instruction it fails'
+}
+
 @test "without a GPU, for a processor and for what it does not take it says so" {
     expect 4 tilecc tune --native k.tile "$call"
     contains 'there is no GPU here'

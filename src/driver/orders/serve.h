@@ -24,7 +24,7 @@ enum {
     SERVE_SLOTS = 4,
     SERVE_ATTRIBUTES = 4,
     SERVE_EVENTS = 256,
-    SERVE_WINDOW = 4 << 20, /* bytes of an output that are compared at a launch */
+    SERVE_WINDOW = 4 << 20, /* bytes of the outputs that are compared at a launch */
     SERVE_POOL = 8 << 20    /* bytes from which inputs are put together */
 };
 
@@ -282,11 +282,11 @@ static void serve_make_pool(const struct measure_memory *m)
 {
     enum { RARE = 1 << 13 };
     struct serve_fill *fill = &serve.fills[m->fill];
-    unsigned char *bytes = malloc(SERVE_POOL);
     uint64_t state = 2;
     int has_strange = m->fill >= MEASURE_F16;
     if (fill->pool[0] || m->fill == MEASURE_NOTHING)
         return;
+    unsigned char *bytes = malloc(SERVE_POOL);
     for (int pool = 0; pool < 2; pool++) {
         measure_must(!bytes || measure_gpu.memory_allocate(&fill->pool[pool], SERVE_POOL), "memory is full");
         for (size_t at = 0; at + (size_t)m->width <= SERVE_POOL; at += (size_t)m->width) {
@@ -338,21 +338,23 @@ static void serve_load_gpu(const struct measure_call *calls, int count, uint64_t
         serve_run(&calls[other], 0, serve.beside, serve.memory[1] + other * MEASURE_MOST_MEMORIES);
 }
 
-/* Runs it with the inputs of the launch, and brings a window of each output to the host: bytes. */
+/* Runs it with the inputs of the launch, and brings a window of each output to the host, all as much at most: bytes. */
 static size_t serve_results(const struct measure_call *calls, int count, int number, int slot, uint64_t launch,
                             unsigned char *window, uint64_t *elements)
 {
     const struct measure_call *call = &calls[number];
     void *const *memory = serve.memory[0] + number * MEASURE_MOST_MEMORIES;
     uint64_t state = launch;
-    size_t used = 0;
-    for (int k = 0; k < call->memory_count; k++)
+    size_t used = 0, outputs = 0;
+    for (int k = 0; k < call->memory_count; k++) {
         serve_fill_memory(&call->memory[k], memory[k], launch, k);
+        outputs += call->memory[k].wanted != 0;
+    }
     serve_load_gpu(calls, count, launch);
     measure_must(serve_run(call, slot, measure_gpu.stream, memory), tile_last_error());
-    for (int k = 0; k < call->memory_count && used < SERVE_WINDOW; k++) {
+    for (int k = 0; k < call->memory_count; k++) {
         const struct measure_memory *m = &call->memory[k];
-        size_t most = SERVE_WINDOW - used, bytes = m->bytes < most ? m->bytes : most;
+        size_t most = SERVE_WINDOW / (outputs ? outputs : 1), bytes = m->bytes < most ? m->bytes : most;
         size_t from = m->bytes > bytes ? (size_t)(serve_draw(&state) % (m->bytes - bytes + 1)) : 0;
         if (!m->wanted)
             continue;
