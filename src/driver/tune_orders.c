@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <math.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/digest.h"
 #include "base/file.h"
@@ -119,8 +120,10 @@ static struct native_code *read_code(struct tuned_orders *t, struct orders_kerne
     struct cubin_kernel *kernels;
     int architecture, count;
     *problem = file_read(kernel->path, 0, &bytes) ? NULL : strerror(errno);
-    if (*problem || !cubin_read(t->arena, bytes.data, bytes.size, &architecture, &count, &kernels, problem))
+    if (*problem || !cubin_read(t->arena, bytes.data, bytes.size, &architecture, &count, &kernels, problem)) {
+        buffer_free(&bytes);
         return NULL;
+    }
     kernel->code = kernels[0].code;
     *digest = native_digest(t->arena, bytes.data + kernel->code.offset, kernel->code.size);
     struct native_code *code = nvptx_decode(t->arena, architecture, &kernels[0], bytes.data);
@@ -258,6 +261,17 @@ static bool read_before(struct tuned_orders *t)
     return true;
 }
 
+/* Said before the search, not behind it.  Files are put into their place, so that it is the folder that matters. */
+static bool may_write(const struct tuned_orders *t, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    const char *folder = slash ? arena_substring(t->arena, path, (size_t)(slash - path) + 1) : ".";
+    if (strcmp(path, "-") == 0 || file_is_device(path) || access(folder, W_OK | X_OK) == 0)
+        return true;
+    driver_error(t->options, "cannot write '%s': %s", path, strerror(errno));
+    return false;
+}
+
 static bool write_file(struct tuned_orders *t)
 {
     struct buffer out = {0};
@@ -300,7 +314,9 @@ static enum exit_code search_all(struct tuned_orders *t)
     for (int i = 0; i < t->program.kernel_count; i++)
         search_kernel(t, i);
     bool good = write_file(t) && (!t->options->bench_plot || write_plot(t));
-    printf("%d of %d kernel%s in another order in '%s'\n", t->taken, t->kernels, t->kernels == 1 ? "" : "s", t->output);
+    if (good)
+        printf("%d of %d kernel%s in another order in '%s'\n", t->taken, t->kernels, t->kernels == 1 ? "" : "s",
+               t->output);
     return good ? EXIT_OK : EXIT_FILE;
 }
 
@@ -335,7 +351,7 @@ enum exit_code tune_orders_main(const struct options *given)
     t.output = options.output ? options.output
                               : arena_printf(t.arena, "%s.tuning", compile_stem(&options, t.bench.source));
     t.journal_path = arena_printf(t.arena, "%s.orders.log", t.output);
-    if (!read_before(&t))
+    if (!may_write(&t, t.output) || (options.bench_plot && !may_write(&t, options.bench_plot)) || !read_before(&t))
         return EXIT_FILE;
     if (!folder_make(t.arena, "tilecc-tune", &folder)) {
         driver_error(&options, "cannot make the folder '%s': %s", folder.path, strerror(errno));

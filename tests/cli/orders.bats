@@ -77,6 +77,16 @@ END
     contains 'with a cycle more at each instruction it fails'
 }
 
+@test "what could not be written is said before the search" {
+    expect 3 native k.tile "$call" -o nowhere/k.tuning
+    contains "cannot write 'nowhere/k.tuning': No such file or directory"
+    lacks 'orders tried'
+    expect 3 native k.tile "$call" --plot=nowhere/k.svg
+    contains "cannot write 'nowhere/k.svg'"
+    lacks 'orders tried'
+    [ ! -e k.tuning ]
+}
+
 @test "without a GPU, for a processor and for what it does not take it says so" {
     expect 4 tilecc tune --native k.tile "$call"
     contains 'there is no GPU here'

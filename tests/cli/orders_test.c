@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <sys/stat.h>
+
 #include "base/child.h"
 #include "base/digest.h"
 #include "base/file.h"
@@ -183,11 +185,21 @@ static void check_noise(struct arena *arena, const struct native_code *original)
     CHECK(gates.refused, "noise was taken for a gain");
 }
 
-/* A search that was interrupted, in the middle of a line, and went on finds what one finds that was not. */
+/* What stands in front of a place, in a file of its own. */
+static void cut(const char *path, const struct buffer *lines, const char *end, const char *more)
+{
+    FILE *file = fopen(path, "w");
+    CHECK(file && fwrite(lines->data, 1, (size_t)(end - lines->data), file) == (size_t)(end - lines->data) &&
+              fputs(more, file) >= 0 && fclose(file) == 0,
+          "%s", path);
+}
+
+/* A search that was interrupted, in the middle of a line or where only its end is missing, and went on finds what one finds
+ * that was not; and so does the next one, without a question. */
 static void check_resumed(struct arena *arena, const struct native_code *original)
 {
     char path[] = "/tmp/tilecc-orders-XXXXXX";
-    struct formula f = begin(original), g = f, h = f;
+    struct formula f = begin(original), g = f;
     struct orders_search whole, again, rest;
     struct buffer lines = {0};
     int file = mkstemp(path);
@@ -195,12 +207,68 @@ static void check_resumed(struct arena *arena, const struct native_code *origina
     find(&whole, arena, &f, path, 6);
     find(&again, arena, &g, path, 6);
     CHECK(g.asked == 0 && strcmp(text_of(&whole), text_of(&again)) == 0, "%d questions were asked again", g.asked);
-    CHECK(file_read(path, 0, &lines) && truncate(path, (off_t)(lines.size / 2)) == 0, "%s", path);
+    CHECK(file_read(path, 0, &lines), "%s", path);
+    for (int left_out = 0; left_out < 2; left_out++) {
+        struct formula h = begin(original), i = h;
+        const char *middle = memchr(lines.data + lines.size / 2, '\n', lines.size / 2);
+        cut(path, &lines, middle - 3 * left_out, "");
+        find(&rest, arena, &h, path, 6);
+        CHECK(h.asked > 0 && h.asked < f.asked, "%d of %d questions were asked again", h.asked, f.asked);
+        CHECK(strcmp(text_of(&whole), text_of(&rest)) == 0, "an interrupted search found another order");
+        find(&again, arena, &i, path, 6);
+        CHECK(i.asked == 0, "%d questions were asked again of a search that was cut and went on", i.asked);
+    }
+    struct formula h = begin(original);
+    const char *seconds = memchr(lines.data, '\n', lines.size);
+    while (seconds[-1] != ' ')
+        seconds--;
+    cut(path, &lines, seconds, "-0x1p+200\n"); /* after which no time would be over */
     find(&rest, arena, &h, path, 6);
-    CHECK(h.asked > 0 && h.asked < f.asked, "%d of %d questions were asked again", h.asked, f.asked);
-    CHECK(strcmp(text_of(&whole), text_of(&rest)) == 0, "an interrupted search found another order");
+    CHECK(h.asked > 0, "an answer that came before its question was taken");
     buffer_free(&lines);
     unlink(path);
+}
+
+/* Restarts do not go on when the time is over. */
+static void check_restarts(struct arena *arena, const struct native_code *original)
+{
+    struct formula f = begin(original);
+    struct orders_search search = {.arena = arena,
+                                   .original = original,
+                                   .machine = {&f, 1, read_clock, load, take_time, compare},
+                                   .options = {.temperature = 5e-4, .seconds = 1, .restarts = 1000000, .seed = 7}};
+    orders_find(&search);
+    CHECK(search.clock < 3, "%.1f s of 1", search.clock);
+}
+
+/* A program that ends when a code is loaded, cannot be begun anew, and then can: the code still has its place and size. */
+static void check_program(struct arena *arena, const struct native_code *original)
+{
+    char folder[] = "/tmp/tilecc-orders-XXXXXX";
+    struct orders_program program = {.arena = arena, .folder = mkdtemp(folder), .call_count = 1};
+    program.path = arena_printf(arena, "%s/run", folder);
+    FILE *file = fopen(program.path, "w");
+    CHECK(file, "%s", program.path);
+    if (!file)
+        return;
+    fputs("#!/bin/sh\necho >>runs\ncase $(wc -l <runs) in\n2) echo 'failed no memory'; exit ;;\nesac\n"
+          "printf 'call 0\\nkernel 0 1000.0\\nimage 0 k %s/0.cubin\\nready\\n' \"$1\"\nread -r line\n"
+          "case $(wc -l <runs) in\n1) exit ;;\nesac\n"
+          "set -- $line\nhead -c \"$5\" >code\necho done\nread -r line\n",
+          file);
+    fchmod(fileno(file), 0700);
+    fclose(file);
+    CHECK(orders_program_start(&program), "%s", program.problem);
+    program.kernels[0].code = (struct cubin_part){.offset = 64, .size = (size_t)original->count * NATIVE_BYTES};
+    struct orders_machine machine = orders_program_machine(&program, 0);
+    for (int turn = 0; turn < 3; turn++)
+        CHECK(machine.load(machine.context, 1, original) == (turn == 2), "turn %d", turn);
+    CHECK(program.kernels[0].code.size == (size_t)original->count * NATIVE_BYTES, "the code's size is lost");
+    orders_program_end(&program);
+    static const char *const names[] = {"run", "runs", "code"};
+    for (int i = 0; i < 3; i++)
+        CHECK(unlink(arena_printf(arena, "%s/%s", folder, names[i])) == 0, "%s", names[i]);
+    rmdir(folder);
 }
 
 static struct native_code *assemble(struct arena *arena)
@@ -231,6 +299,8 @@ int main(void)
         check_gates(arena, code);
         check_noise(arena, code);
         check_resumed(arena, code);
+        check_restarts(arena, code);
+        check_program(arena, code);
     }
     arena_destroy(arena);
     printf("1..1\n%sok 1 - orders searched without a GPU\n", failures ? "not " : "");

@@ -316,8 +316,8 @@ void orders_find(struct orders_search *search)
     if (search->start)
         begin_from(search, search->start);
     orders_weigh(search);
-    double rest = options->seconds * (1 - 1.0 / PRUNE_PART) - search->clock;
-    for (int i = 0; i < options->restarts && search->worth && rest > 0; i++)
+    double end = options->seconds * (1 - 1.0 / PRUNE_PART), rest = end - search->clock;
+    for (int i = 0; i < options->restarts && search->worth && search->clock < end; i++)
         restart(search, rest / options->restarts);
     if (search->best_ratio < 0)
         orders_prune(search);

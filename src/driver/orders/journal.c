@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -27,7 +28,9 @@ static bool read_line(const char *line, const char *run, struct orders_kept *kep
     bool good = sscanf(line, "%" SCNx64 " %d %la %la %la%n", &kept->question, &failed, &kept->answer.ratio,
                        &kept->answer.error, &kept->answer.seconds, &used) == 5;
     kept->answer.failed = failed;
-    return good && line[used] == 0;
+    /* By other numbers the search's clock would stand still, or go back. */
+    return good && line[used] == 0 && isfinite(kept->answer.ratio) && isfinite(kept->answer.error) &&
+           isfinite(kept->answer.seconds) && kept->answer.seconds >= 0;
 }
 
 bool orders_journal_open(struct arena *arena, struct orders_journal *journal, const char *path, const char *run)
@@ -37,20 +40,21 @@ bool orders_journal_open(struct arena *arena, struct orders_journal *journal, co
     bool there = file_read(path, 1u << 30, &text);
     if (!there && errno != ENOENT)
         return false;
-    for (size_t at = 0; at < text.size;) {
+    size_t at = 0;
+    while (at < text.size) {
         struct orders_kept kept;
         const char *end = memchr(text.data + at, '\n', text.size - at);
-        if (!end) /* cut off */
+        if (!end) /* cut off: what is left of a number may look like one */
             break;
         const char *line = arena_substring(arena, text.data + at, (size_t)(end - text.data) - at);
         if (read_line(line, run, &kept))
             vector_push(arena, &journal->kept, kept);
         at = (size_t)(end - text.data) + 1;
     }
-    bool cut = text.size && text.data[text.size - 1] != '\n';
+    bool cut = at < text.size;
     buffer_free(&text);
     journal->file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-    return journal->file >= 0 && (!cut || write(journal->file, "\n", 1) == 1);
+    return journal->file >= 0 && (!cut || ftruncate(journal->file, (off_t)at) == 0);
 }
 
 void orders_journal_close(struct orders_journal *journal)

@@ -41,9 +41,9 @@ static bool read_image(struct orders_program *program, const char *words)
     size_t size = *symbol == ' ' ? strcspn(++symbol, " ") : 0;
     if (!size || !symbol[size] || number != program->kernel_count)
         return fail(program, "it says what it should not");
-    program->kernels[program->kernel_count++] = (struct orders_kernel){
-        .symbol = arena_substring(program->arena, symbol, size),
-        .path = arena_string(program->arena, symbol + size + 1)};
+    struct orders_kernel *kernel = &program->kernels[program->kernel_count++];
+    kernel->symbol = arena_substring(program->arena, symbol, size);
+    kernel->path = arena_string(program->arena, symbol + size + 1);
     return true;
 }
 
@@ -71,20 +71,18 @@ bool orders_program_start(struct orders_program *program)
 {
     const char *words[] = {program->path, program->folder, NULL}, *line;
     int call = -1;
-    struct orders_kernel *before = program->kernels;
-    int known = program->kernel_count;
     if (!partner_start(&program->partner, words, program->folder))
         return fail(program, "it cannot be run");
-    program->calls = ARENA_ARRAY(program->arena, struct orders_call, program->call_count);
-    program->kernels = ARENA_ARRAY(program->arena, struct orders_kernel, MOST_KERNELS);
+    if (!program->kernels) { /* else what is known stays, also where it cannot begin anew now and can later */
+        program->calls = ARENA_ARRAY(program->arena, struct orders_call, program->call_count);
+        program->kernels = ARENA_ARRAY(program->arena, struct orders_kernel, MOST_KERNELS);
+    }
     program->kernel_count = 0;
     while ((line = partner_hear(&program->partner, program->arena, START_SECONDS)) && strcmp(line, "ready") != 0)
         if (!read_line(program, &call, line))
             return false;
     if (!line)
         return fail(program, "it ended, or said nothing for two minutes");
-    for (int i = 0; i < program->kernel_count && i < known; i++)
-        program->kernels[i].code = before[i].code;
     return true;
 }
 
