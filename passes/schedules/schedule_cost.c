@@ -215,6 +215,22 @@ static bool spills(const struct walk *walk, double bytes)
     return walk->least_rows && bytes / 4 / LANES / groups > each;
 }
 
+/* What one product of a turn computes for another is beside the loop's sums.  Where both are more than the registers of a
+ * warpgroup, turns do not overlap. */
+static bool is_tight(const struct walk *walk, const struct ir_operation *loop, const struct ir_block *turn, double sums)
+{
+    double computed = 0;
+    int products = 0;
+    for (int i = 0; i < loop->result_count; i++)
+        products -= loop->results[i]->type->rank > 1;
+    for (const struct ir_operation *op = turn->first; op; op = op->next)
+        if (op->opcode == OP_DOT) {
+            products++;
+            computed = greater(computed, 1.5 * (double)ir_type_bytes(op->results[0]->type));
+        }
+    return products > 0 && spills(walk, sums + computed);
+}
+
 static void share_term(struct term *term, double share)
 {
     const struct lines lines = term->lines;
@@ -248,8 +264,10 @@ static void add_loop(struct walk *walk, struct account *sum, const struct ir_ope
             busy *= walk->costs->piece_spills;
         if (walk->uneven && turn.effort.tensor > 0)
             busy *= walk->costs->uneven_tiles;
+        double tight = is_tight(walk, op, op->regions[r], sums) ? walk->costs->tight : 1;
+        busy *= tight;
         double waits = greater(bytes > 0 ? shortest_turn(walk, busy, bytes) - busy : 0,
-                               effort_chain(walk, &turn.effort));
+                               tight * effort_chain(walk, &turn.effort));
         struct term own = {.busy = busy, .waits = waits + turn.effort.answers, .lines = turn.effort.lines};
         if (walk->by_threads && bytes > 0)
             own = turn_by_threads(walk, &turn.effort, busy);
