@@ -215,13 +215,16 @@ static struct ir_value *build_whole(const struct deferral *d, struct ir_builder 
 }
 
 /* What threads have in front of the loop.  -0.0 changes no number that it is added to, 0.0 would make 0.0 of a sum of -0.0
- * alone. */
+ * alone.  Where the sum is scaled nothing is added to it behind the loop, so that what it starts with is that of each. */
 static struct ir_value *build_initial(const struct deferral *d, struct ir_builder *builder, const struct ir_type *type)
 {
-    const struct ir_operation *before = d->loop->operands[d->index + 3]->definition;
-    if (d->scaled && before->opcode == OP_REDUCE)
-        return before->operands[0];
-    return ir_is_float(type->element) ? ir_constant_float(builder, type, -0.0) : ir_constant_int(builder, type, 0);
+    const struct ir_value *first = d->loop->operands[d->index + 3];
+    uint64_t bits;
+    if (!d->scaled)
+        return ir_is_float(type->element) ? ir_constant_float(builder, type, -0.0) : ir_constant_int(builder, type, 0);
+    if (ir_constant_of(first, &bits))
+        return ir_constant_bits(builder, type, bits);
+    return first->definition->operands[0];
 }
 
 /* A sum that is scaled starts as 0, or as parts that the loop before has left. */

@@ -69,7 +69,7 @@ static bool is_at_most(const struct ir_value *a, const struct ir_value *b, int s
         return true;
     if (!other || steps == 0)
         return false;
-    if (other->opcode == OP_MAX)
+    if (other->opcode == OP_MAX && ir_number(other, IR_ATTRIBUTE_NAN, IR_NAN_SKIP) == IR_NAN_SKIP)
         return is_at_most(a, other->operands[0], steps - 1) || is_at_most(a, other->operands[1], steps - 1);
     if (!one || one->opcode != OP_MUL)
         return false;
@@ -84,7 +84,8 @@ static bool is_at_most(const struct ir_value *a, const struct ir_value *b, int s
     }
     if (other->opcode != OP_SELECT || !is_at_most(a, other->operands[1], steps - 1))
         return false;
-    /* Where the condition fails, what a multiplies is -inf or NaN, as what is no less than it. */
+    /* Where the condition fails, what a multiplies is -inf or NaN, as what is no less than it: of a maximum that skips NaN
+     * each operand is NaN then.  One that propagates it may be NaN beside any number. */
     const struct ir_operation *compare = other->operands[0]->definition;
     double number;
     if (!compare || compare->opcode != OP_COMPARE || ir_number(compare, IR_ATTRIBUTE_PREDICATE, 0) != IR_PREDICATE_GT ||
