@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/embedded.h"
+#include "base/file.h"
 
 enum { CAPABILITY_MAJOR = 75, CAPABILITY_MINOR = 76 }; /* attributes of a device, by the driver's numbers */
 
@@ -63,6 +64,21 @@ bool bench_take_words(struct bench *bench, struct options *options)
     if (!bench->call_count && words.count)
         driver_error(options, "there are values but no call to measure");
     return bench->call_count > 0 || !words.count;
+}
+
+bool bench_has_output(const struct bench *bench, const struct options *options)
+{
+    const char *name = options->output;
+    if (!name)
+        return true;
+    if (strcmp(name, "-") == 0 || file_is_device(name) || file_is_folder(name))
+        driver_error(options, "'tilecc tune' writes a log beside its file, so -o names a file, which '%s' is not",
+                     name);
+    else if (file_is_one_place(name, bench->source))
+        driver_error(options, "'%s' is the source, which the output would replace", name);
+    else
+        return true;
+    return false;
 }
 
 static bool write_file(const struct bench *bench, const char *name, const void *data, size_t size)

@@ -37,16 +37,6 @@ static double run_seconds(const struct tune *tune, const struct tune_unit *unit)
     return 0.2 + seconds_of(tune) * unit->calls.count;
 }
 
-/* The log lies beside it, and --tuning reads it at the end. */
-static bool has_output(const struct options *options)
-{
-    const char *name = options->output;
-    if (!name || options->tune_merge || !(strcmp(name, "-") == 0 || file_is_device(name) || file_is_folder(name)))
-        return true;
-    driver_error(options, "'tilecc tune' writes a log beside its file, so -o names a file, which '%s' is not", name);
-    return false;
-}
-
 static bool may_tune(const struct options *options)
 {
     bool good = options->emit == EMIT_OBJECT && !options->syntax_only && !options->interpret && !options->passes &&
@@ -58,7 +48,7 @@ static bool may_tune(const struct options *options)
                      "--interpret, --passes, -MD, -fc++, --shared-header, --save-temps and --dryrun");
     else if (options->targets.count > 1)
         driver_error(options, "'tilecc tune' measures one architecture, the device's");
-    return good && options->targets.count <= 1 && has_output(options);
+    return good && options->targets.count <= 1;
 }
 
 /* ---- candidates ---- */
@@ -481,7 +471,7 @@ enum exit_code tune_main(const struct options *given)
         return EXIT_USAGE;
     if (options.tune_merge)
         return merge(&tune);
-    if (!take_words(&tune, &options))
+    if (!take_words(&tune, &options) || !bench_has_output(&tune.bench, &options))
         return EXIT_USAGE;
     tune.bench.compiler = tool_find_compiler(&options);
     if (!tune.bench.compiler) {

@@ -250,10 +250,29 @@ static void put_before(const struct tuned_orders *t, struct buffer *out, const s
         out->size--;
 }
 
+/* Whether its first line, but for empty ones and comments, is that of a file of --tuning; or there is nothing. */
+static bool is_tuning(const struct buffer *text)
+{
+    static const char head[] = "tuning 1";
+    for (size_t at = 0; at < text->size;) {
+        const char *line = text->data + at, *end = memchr(line, '\n', text->size - at);
+        size_t size = end ? (size_t)(end - line) : text->size - at;
+        if (size && *line != '#')
+            return size >= strlen(head) && memcmp(line, head, strlen(head)) == 0;
+        at += size + 1;
+    }
+    return text->size == 0;
+}
+
 static bool read_before(struct tuned_orders *t)
 {
     if (!file_read(t->output, 1 << 30, &t->before) && errno != ENOENT) {
         driver_error(t->options, "cannot read '%s': %s", t->output, strerror(errno));
+        return false;
+    }
+    if (!is_tuning(&t->before)) {
+        driver_error(t->options, "'%s' is there and is no file of --tuning; write elsewhere (-o)", t->output);
+        buffer_free(&t->before);
         return false;
     }
     buffer_putc(&t->before, 0); /* it is searched as a text */
@@ -339,7 +358,7 @@ enum exit_code tune_orders_main(const struct options *given)
     struct folder folder;
     bool named = options.targets.count;
     t.bench = (struct bench){.options = &options, .arena = options.arena, .command = "tune", .serves = true};
-    if (!may_search(&options) || !bench_take_words(&t.bench, &options))
+    if (!may_search(&options) || !bench_take_words(&t.bench, &options) || !bench_has_output(&t.bench, &options))
         return EXIT_USAGE;
     t.bench.compiler = tool_find_compiler(&options);
     if (!t.bench.compiler) {

@@ -85,6 +85,17 @@ END
     contains "cannot write 'nowhere/k.svg'"
     lacks 'orders tried'
     [ ! -e k.tuning ]
+    # nor is what is no file of --tuning replaced
+    cp k.tile kept
+    for command in tune 'tune --native'; do
+        expect 2 tilecc $command -arch=sm_90a k.tile "$call" -o ../"${PWD##*/}"/k.tile
+        contains 'is the source'
+        expect 2 tilecc $command -arch=sm_90a k.tile "$call" -o -
+        contains '-o names a file'
+    done
+    expect 3 native k.tile "$call" -o kept
+    contains "'kept' is there and is no file of --tuning"
+    cmp k.tile kept
 }
 
 @test "without a GPU, for a processor and for what it does not take it says so" {

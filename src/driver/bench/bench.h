@@ -68,6 +68,8 @@ struct bench {
 void bench_choose_target(struct bench *bench, struct options *options);
 /* The words of the command line: one source, and calls and values behind it.  False: said what is wrong. */
 bool bench_take_words(struct bench *bench, struct options *options);
+/* Whether -o, if it is given, names a file for `tilecc tune`: its log lies beside it.  False: said. */
+bool bench_has_output(const struct bench *bench, const struct options *options);
 /* What the program is made of, beside kernels.h and kernels.o.  False: said, and *code tells. */
 bool bench_write_program(struct bench *bench, enum exit_code *code);
 /* The calls and sweeps NAME=LIST among the words of the command line: every call with every step of the names in it.
