@@ -26,8 +26,9 @@ struct formula {
     double cost[ORDERS_SLOTS];    /* of what each slot holds */
     uint64_t sums[ORDERS_SLOTS], turn;
     bool original_in[ORDERS_SLOTS], differs, fails;
+    bool stops; /* where results of another order are compared: then the slots are empty */
     double now;
-    int asked;
+    int asked, stopped;
 };
 
 static double read_clock(void *context) { return ((struct formula *)context)->now; }
@@ -71,6 +72,8 @@ static bool take_time(void *context, int call, const int slots[2], int pairs, bo
     struct formula *f = context;
     f->now += 0.01;
     f->asked++;
+    if (f->cost[slots[0]] <= 0 || f->cost[slots[1]] <= 0)
+        return false;
     for (int i = 0; i < pairs; i++)
         for (int side = 0; side < 2; side++) { /* the same of the same question */
             uint64_t seed = f->sums[slots[0]] * 3 + f->sums[slots[1]] + (uint64_t)(2 * i + side + 1000 * call + cold);
@@ -86,6 +89,11 @@ static enum orders_verdict compare(void *context, int call, const int slots[2], 
     struct formula *f = context;
     (void)call, (void)first;
     *elements = count * 20000;
+    if (f->stops && !f->original_in[slots[0]]) {
+        memset(f->cost, 0, sizeof f->cost);
+        f->stopped++;
+        return ORDERS_FAILED;
+    }
     return f->differs && !f->original_in[slots[0]] ? ORDERS_DIFFERS : ORDERS_SAME;
 }
 
@@ -229,6 +237,17 @@ static void check_resumed(struct arena *arena, const struct native_code *origina
     unlink(path);
 }
 
+/* Orders that stop the GPU are told, and no others. */
+static void check_stopped(struct arena *arena, const struct native_code *original)
+{
+    struct formula f = begin(original);
+    struct orders_search search;
+    f.stops = true;
+    find(&search, arena, &f, NULL, 20);
+    CHECK(f.stopped > 0 && search.failed == f.stopped, "%d of %d orders", search.failed, f.stopped);
+    CHECK(search.best_ratio >= 0, "an order that stops the GPU is the best one");
+}
+
 /* Restarts do not go on when the time is over. */
 static void check_restarts(struct arena *arena, const struct native_code *original)
 {
@@ -299,6 +318,7 @@ int main(void)
         check_gates(arena, code);
         check_noise(arena, code);
         check_resumed(arena, code);
+        check_stopped(arena, code);
         check_restarts(arena, code);
         check_program(arena, code);
     }

@@ -116,14 +116,13 @@ static struct orders_answer measure(struct orders_search *search, const struct n
         square += error * error;
         calls++;
     }
-    if (answer.failed) {
-        memset(search->loaded, 0, sizeof search->loaded);
-        return answer;
+    if (!answer.failed) {
+        answer.ratio /= calls;
+        answer.error = sqrt(square) / calls;
+        answer.failed = effort == ORDERS_JUDGE && !gives_same(search, slots);
     }
-    answer.ratio /= calls;
-    answer.error = sqrt(square) / calls;
-    if (effort == ORDERS_JUDGE)
-        answer.failed = !gives_same(search, slots);
+    if (answer.failed) /* what runs kernels may have begun anew, with empty slots */
+        memset(search->loaded, 0, sizeof search->loaded);
     return answer;
 }
 
@@ -214,6 +213,14 @@ static bool is_taken(struct annealing *a, double *ratio)
     return !answer.failed && answer.ratio + doubt * answer.error <= -temperature * log(chance(search));
 }
 
+static void go_back(struct annealing *a)
+{
+    copy_order(a->walk.code, a->search->best);
+    copy_order(a->before, a->search->best);
+    a->ratio = a->search->best_ratio;
+    native_walk_end(&a->walk); /* the proof is of another order */
+}
+
 /* What seems the best of many is lucky as well, so that it is measured twice. */
 static void keep_best(struct annealing *a)
 {
@@ -221,21 +228,17 @@ static void keep_best(struct annealing *a)
     if (a->ratio >= search->best_ratio)
         return;
     struct orders_answer again = orders_ask(search, a->walk.code, NULL, ORDERS_JUDGE);
-    a->ratio = again.failed ? 0 : (a->ratio + again.ratio) / 2;
+    if (again.failed) {
+        go_back(a);
+        return;
+    }
+    a->ratio = (a->ratio + again.ratio) / 2;
     if (a->ratio >= search->best_ratio)
         return;
     copy_order(search->best, a->walk.code);
     search->best_ratio = a->ratio;
     search->best_error = again.error;
     note(search, a->ratio, POINT_BEST);
-}
-
-static void go_back(struct annealing *a)
-{
-    copy_order(a->walk.code, a->search->best);
-    copy_order(a->before, a->search->best);
-    a->ratio = a->search->best_ratio;
-    native_walk_end(&a->walk); /* the proof is of another order */
 }
 
 /* Where the steps have led, by the original. */
