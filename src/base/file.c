@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -89,6 +90,21 @@ static bool stat_folder(const char *path, size_t size, struct stat *status)
     memcpy(folder, path, size);
     folder[size] = 0;
     return stat(size ? folder : ".", status) == 0;
+}
+
+int file_open_alone(const char *path)
+{
+    enum { TURNS = 60 };
+    static const struct timespec turn = {.tv_nsec = 50000000};
+    int file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    for (int i = 0; file >= 0 && flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK; i++) {
+        if (i == TURNS) {
+            close_keeping_errno(file);
+            return -1;
+        }
+        nanosleep(&turn, NULL);
+    }
+    return file;
 }
 
 bool file_is_one_place(const char *a, const char *b)

@@ -14,6 +14,10 @@ bool file_is_folder(const char *path);
 /* Do both name one place, where a file need not be yet?  Ways of other words and symbolic links may lead to its folder. */
 bool file_is_one_place(const char *a, const char *b);
 
+/* Opens a file to write into it, for us alone.  Who holds it has three seconds to end, as a process that was killed does.
+ * -1: errno, EWOULDBLOCK where it is held still. */
+int file_open_alone(const char *path);
+
 struct output_set;
 struct output_set *output_set_create(struct arena *arena);
 /* Stage bytes for path ("-" is standard output, written at commit).  A path may be added once.  A device or FIFO is

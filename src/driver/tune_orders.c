@@ -264,6 +264,17 @@ static bool is_tuning(const struct buffer *text)
     return text->size == 0;
 }
 
+/* Two of us would write one file, and the first one's orders were lost.  -1: said. */
+static int open_alone(const struct tuned_orders *t)
+{
+    int file = file_open_alone(t->journal_path);
+    if (file < 0 && errno == EWOULDBLOCK)
+        driver_error(t->options, "another 'tilecc tune' writes '%s' now; write elsewhere (-o)", t->journal_path);
+    else if (file < 0)
+        driver_error(t->options, "cannot write '%s': %s", t->journal_path, strerror(errno));
+    return file;
+}
+
 static bool read_before(struct tuned_orders *t)
 {
     if (!file_read(t->output, 1 << 30, &t->before) && errno != ENOENT) {
@@ -272,7 +283,6 @@ static bool read_before(struct tuned_orders *t)
     }
     if (!is_tuning(&t->before)) {
         driver_error(t->options, "'%s' is there and is no file of --tuning; write elsewhere (-o)", t->output);
-        buffer_free(&t->before);
         return false;
     }
     buffer_putc(&t->before, 0); /* it is searched as a text */
@@ -370,7 +380,7 @@ enum exit_code tune_orders_main(const struct options *given)
     t.output = options.output ? options.output
                               : arena_printf(t.arena, "%s.tuning", compile_stem(&options, t.bench.source));
     t.journal_path = arena_printf(t.arena, "%s.orders.log", t.output);
-    if (!may_write(&t, t.output) || (options.bench_plot && !may_write(&t, options.bench_plot)) || !read_before(&t))
+    if (!may_write(&t, t.output) || (options.bench_plot && !may_write(&t, options.bench_plot)))
         return EXIT_FILE;
     if (!folder_make(t.arena, "tilecc-tune", &folder)) {
         driver_error(&options, "cannot make the folder '%s': %s", folder.path, strerror(errno));
@@ -380,9 +390,12 @@ enum exit_code tune_orders_main(const struct options *given)
     t.progress = progress_open(t.arena);
     options.bench = &t.bench;
     options.output = arena_printf(t.arena, "%s/kernels.o", folder.path);
-    enum exit_code code = search_all(&t);
+    int log = open_alone(&t);
+    enum exit_code code = log >= 0 && read_before(&t) ? search_all(&t) : EXIT_FILE;
     orders_program_end(&t.program);
     folder_remove(&folder);
+    if (log >= 0)
+        close(log);
     buffer_free(&t.orders);
     buffer_free(&t.before);
     return code;

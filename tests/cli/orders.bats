@@ -85,6 +85,11 @@ END
     contains "cannot write 'nowhere/k.svg'"
     lacks 'orders tried'
     [ ! -e k.tuning ]
+    exec 9>k.tuning.orders.log
+    flock 9
+    expect 3 native k.tile "$call" 9>&-
+    contains "another 'tilecc tune' writes 'k.tuning.orders.log' now"
+    exec 9>&-
     # nor is what is no file of --tuning replaced
     cp k.tile kept
     for command in tune 'tune --native'; do

@@ -11,11 +11,11 @@
 
 #include <cjson/cJSON.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
 #include <unistd.h>
+
+#include "base/file.h"
 
 /* ---- reading ---- */
 
@@ -154,22 +154,14 @@ bool tune_log_read(struct arena *arena, const char *path, struct tune_log *log, 
     return !*problem;
 }
 
-/* Opens the log for us alone.  A process of ours that was killed a moment ago may hold it still. */
 static bool open_alone(struct tune *tune)
 {
-    tune->log_file = open(tune->log_path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
-    if (tune->log_file < 0) {
+    tune->log_file = file_open_alone(tune->log_path);
+    if (tune->log_file < 0 && errno == EWOULDBLOCK)
+        driver_error(tune->options, "another 'tilecc tune' writes '%s' now; write elsewhere (-o)", tune->log_path);
+    else if (tune->log_file < 0)
         driver_error(tune->options, "cannot write '%s': %s", tune->log_path, strerror(errno));
-        return false;
-    }
-    for (int turn = 0; flock(tune->log_file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK; turn++) {
-        if (turn == 60) {
-            driver_error(tune->options, "another 'tilecc tune' writes '%s' now; write elsewhere (-o)", tune->log_path);
-            return false;
-        }
-        usleep(50000);
-    }
-    return true;
+    return tune->log_file >= 0;
 }
 
 /* What another source, tilecc or option has measured may have taken hours: it is kept beside the new log. */
