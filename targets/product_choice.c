@@ -277,8 +277,9 @@ struct product product_as_computed(const struct target_row *target, const struct
     turned.lies_across[1] = product->lies_across[0];
     turned.computed[0] = product->computed[1];
     turned.computed[1] = product->computed[0];
+    struct product_choice choice = product_choice_of(target, &turned);
     bool fits = product_choice_of(target, product).instruction != IR_INSTRUCTION_WGMMA &&
-                product_choice_of(target, &turned).instruction == IR_INSTRUCTION_WGMMA &&
+                (choice.instruction == IR_INSTRUCTION_WGMMA || choice.obstacles == PRODUCT_KEPT) &&
                 product->k >= 2 * product_shape(target, &turned, IR_INSTRUCTION_WGMMA).k;
     return fits ? turned : *product;
 }

@@ -53,7 +53,7 @@ struct product_choice {
 };
 struct product_choice product_choice_of(const struct target_row *row, const struct product *product);
 /* What is computed of a product: where it has too few rows for wgmma alone, its columns are wgmma's rows, and the product is the
- * transposed one (passes/value/turn_product.c); else itself. */
+ * transposed one (passes/value/turn_product.c), also where that one keeps its factors; else itself. */
 struct product product_as_computed(const struct target_row *target, const struct product *product);
 /* The same of an operation. */
 struct product product_computed(const struct target_row *target, const struct ir_operation *dot);

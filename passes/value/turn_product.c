@@ -114,7 +114,7 @@ static bool is_in_its_loop(const struct group *g, const struct ir_operation *op)
     return false;
 }
 
-/* Whether the product becomes one of wgmma when it is turned, and the loop around it, if there is one, hands its sum on. */
+/* Whether the product becomes one of wgmma, or one whose factors stay in registers, when it is turned, and the loop around it, if there is one, hands its sum on. */
 static bool product_fits(const struct group *g, const struct ir_operation *dot)
 {
     struct product product = product_of(dot), other = product_as_computed(g->context->target, &product);
@@ -208,7 +208,13 @@ static void turn_factors(const struct group *g, struct ir_operation *dot)
     struct product product = product_of(dot);
     ir_set_operand(dot, 0, permute(&builder, b));
     ir_set_operand(dot, 1, permute(&builder, a));
-    if (product_reads_matrices(&product, IR_INSTRUCTION_WGMMA, 1, product.lies_across[1] ? 1 : 0))
+    struct product turned = product_of(dot);
+    if (product_keeps_factors(&turned))
+        pass_remark(
+            g->context, dot->at,
+            "the columns of this product are taken for its rows, so that both factors stay in registers: it has %lld rows",
+            (long long)a->type->extent[0]);
+    else if (product_reads_matrices(&product, IR_INSTRUCTION_WGMMA, 1, product.lies_across[1] ? 1 : 0))
         pass_remark(g->context, dot->at, "wgmma takes the columns of this product for its rows: it has %lld rows",
                     (long long)a->type->extent[0]);
     else
