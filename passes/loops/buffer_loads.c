@@ -82,18 +82,26 @@ struct candidates {
 
 static bool is_load(const struct ir_operation *op) { return op->opcode == OP_LOAD && op->results[0]->type->rank > 0; }
 
+/* Whether the tile's registers read the buffer without conflicts of banks. */
+static bool reads_freely(const struct ir_type *tile, const struct layout *buffer)
+{
+    int bytes = ir_element_info[tile->element].bits / 8, ideal;
+    int vector = layout_memory_vector(tile->layout, buffer, 16 / bytes).size;
+    int taken = layout_bank_wavefronts(tile->layout, buffer, bytes, vector, &ideal);
+    return taken <= ideal;
+}
+
 /* One whose rows are turned against each other, for fragments: lanes of one access read a piece of each of several rows. */
 static const struct layout *turned_for(const struct load_staging *s, const struct ir_type *tile, int contiguous)
 {
     struct layout_table *table = ir_context_layouts(s->function->module->context);
-    int bytes = ir_element_info[tile->element].bits / 8, ideal;
+    int bytes = ir_element_info[tile->element].bits / 8;
     if (tile->rank != 2 || contiguous != 1)
         return NULL;
     for (int step = 0; step < 3; step++) {
         const struct layout *turned = layout_turned(table, (int[]){(int)tile->extent[0], (int)tile->extent[1]}, bytes,
                                                     step);
-        int vector = turned ? layout_memory_vector(tile->layout, turned, 16 / bytes).size : 1;
-        if (turned && layout_bank_wavefronts(tile->layout, turned, bytes, vector, &ideal) <= ideal)
+        if (turned && reads_freely(tile, turned))
             return turned;
     }
     return NULL;
@@ -106,7 +114,7 @@ static const struct ir_type *buffer_for(const struct load_staging *s, const stru
     const struct ir_type *tile = load->results[0]->type;
     struct layout_table *table = ir_context_layouts(s->function->module->context);
     struct memory_access access;
-    int extent[LAYOUT_RANK], order[LAYOUT_RANK], next = 0, ideal;
+    int extent[LAYOUT_RANK], order[LAYOUT_RANK], next = 0;
     memory_access_of(load, &access);
     order[next++] = access.dimension;
     for (int d = tile->rank - 1; d >= 0; d--) {
@@ -115,8 +123,7 @@ static const struct ir_type *buffer_for(const struct load_staging *s, const stru
             order[next++] = d;
     }
     const struct layout *linear = layout_linear(table, tile->rank, extent, order);
-    int vector = linear ? layout_memory_vector(tile->layout, linear, 16 / access.bytes).size : 1;
-    if (!linear || layout_bank_wavefronts(tile->layout, linear, access.bytes, vector, &ideal) > ideal) {
+    if (!linear || !reads_freely(tile, linear)) {
         linear = turned_for(s, tile, access.dimension);
         if (!linear) {
             *reason = "threads would meet in banks of shared memory when they read it";
