@@ -29,8 +29,8 @@
  * to other buffers, and nothing writes what they read.
  *
  * A loop behind it that goes on with what it carries, and whose second stage is the same, goes on with its overlap, too
- * (peel splits loops so: the last iterations have masks, here of each program, as in causal attention).  The product that the first loop leaves runs beside the first
- * product of the second, and the last one stands behind both:
+ * (peel splits loops so: the last iterations have masks, here of each program, as in causal attention).  The product that
+ * the first loop leaves runs beside the first one of the second loop, and the last one stands behind both:
  *
  *     if %lo < %hi or %next < %end {
  *         %p0, … = if %lo < %hi { first half of the first loop } else { of the second }
