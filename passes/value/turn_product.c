@@ -114,7 +114,8 @@ static bool is_in_its_loop(const struct group *g, const struct ir_operation *op)
     return false;
 }
 
-/* Whether the product becomes one of wgmma, or one whose factors stay in registers, when it is turned, and the loop around it, if there is one, hands its sum on. */
+/* Whether the product becomes one of wgmma, or one whose factors stay in registers, when it is turned, and the loop around
+ * it, if there is one, hands its sum on. */
 static bool product_fits(const struct group *g, const struct ir_operation *dot)
 {
     struct product product = product_of(dot), other = product_as_computed(g->context->target, &product);

@@ -5,7 +5,7 @@
 #define TILECC_PASSES_TURN_PRODUCT_H
 #include "passes/base/pass.h"
 
-/* Turns each product that wgmma takes, or that keeps both factors in registers, in this way alone.  None, where another product of the kernel would be left to another
- * instruction.  False: nothing is turned. */
+/* Turns each product that wgmma takes, or that keeps both factors in registers, in this way alone.  None, where another
+ * product of the kernel would be left to another instruction.  False: nothing is turned. */
 bool turn_products(struct ir_function *function, struct pass_context *context);
 #endif
