@@ -15,6 +15,7 @@ enum {
     COLD_PAIRS = 48 /* of single launches */
 };
 static const double student = 2.262; /* of 95 %, 9 degrees of freedom */
+static const char too_few[] = "its results are too few to compare";
 
 static const char *prove(const struct orders_search *search, const char *text)
 {
@@ -39,15 +40,18 @@ static bool load(struct orders_search *search, int slots[2], bool turned)
 const char *orders_refuse_code(const struct orders_machine *machine)
 {
     static const int own[2] = {0, 0}; /* what the run time has loaded */
+    int64_t all = 0;
     for (int call = 0; call < machine->call_count; call++) {
-        int64_t elements;
+        int64_t elements = 0;
         enum orders_verdict verdict = machine->check(machine->context, call, own, 0, LAUNCHES_AT_ONCE, &elements);
         if (verdict == ORDERS_FAILED)
             return "a launch fails";
         if (verdict == ORDERS_DIFFERS)
             return "its own results are not the same bits each time, so that none could be judged";
+        all += elements;
     }
-    return NULL;
+    /* The gate would say so behind the search. */
+    return all * (MOST_LAUNCHES / LAUNCHES_AT_ONCE) / machine->call_count < LEAST_ELEMENTS ? too_few : NULL;
 }
 
 /* NULL, or why results cannot be relied on. */
@@ -69,7 +73,7 @@ static const char *compare_results(struct orders_search *search, struct orders_g
             gates->launches += LAUNCHES_AT_ONCE;
             gates->elements += elements;
             if (gates->launches > MOST_LAUNCHES)
-                return "its results are too few to compare";
+                return too_few;
         }
     return NULL;
 }

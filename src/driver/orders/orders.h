@@ -136,7 +136,7 @@ struct orders_gates {
     struct orders_shape *shapes; /* a call each */
     double ratio, error;         /* of all, as above */
 };
-/* NULL, or why no order of the code could be judged: its own results are not the same bits each time. */
+/* NULL, or why no order of the code could be judged: its own results are not the same bits each time, or too few. */
 const char *orders_refuse_code(const struct orders_machine *machine);
 /* Whether the best order passes; `text`: as it will be written. */
 void orders_pass_gates(struct orders_search *search, const char *text, struct orders_gates *gates);
