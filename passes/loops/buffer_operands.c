@@ -185,10 +185,13 @@ static bool plan_way(const struct factor_staging *s, const struct ir_operation *
     bool twice = plan->source.transposed && is_kept_elsewhere(plan->source.origin, dot);
     if ((factor == 0 || keeps_both(dot)) && !loaded && !twice && keep_factor(s, dot, factor, plan))
         return true;
-    if (!loaded)
+    int wanted = factor_contiguous(dot, factor); /* of the origin's dimensions */
+    if (!loaded) {
+        wanted = wanted < 0 ? wanted : wanted ^ (int)plan->source.transposed;
         plan->source = (struct factor_source){dot->operands[factor], false};
+    }
     const struct ir_type *tile = plan->source.origin->type;
-    int wanted = factor_contiguous(dot, factor), first = wanted < 0 ? widest_dimension(tile) : wanted;
+    int first = wanted < 0 ? widest_dimension(tile) : wanted;
     plan->how = STORE;
     plan->buffer = factor_buffer_type(s->function->module->context, tile, first);
     if (!plan->buffer && wanted < 0)
