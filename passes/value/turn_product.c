@@ -31,9 +31,11 @@ struct group {
 
 static bool is_product(const struct ir_operation *op) { return op->opcode == OP_DOT; }
 
-static bool takes_wgmma(const struct pass_context *context, const struct product *product)
+/* As it stands it is one of wgmma, or would be if it did not keep its factors. */
+static bool is_served(const struct pass_context *context, const struct product *product)
 {
-    return product_choice_of(context->target, product).instruction == IR_INSTRUCTION_WGMMA;
+    struct product_choice choice = product_choice_of(context->target, product);
+    return choice.instruction == IR_INSTRUCTION_WGMMA || choice.obstacles == PRODUCT_KEPT;
 }
 
 /* ---- the group ---- */
@@ -244,7 +246,7 @@ static void turn(const struct group *g, struct ir_context *context)
 
 struct products {
     struct pass_context *context;
-    VECTOR(struct ir_operation *) few; /* that wgmma does not take as they are */
+    VECTOR(struct ir_operation *) few; /* that are not served as they are */
 };
 
 static void collect(struct ir_operation *op, void *data)
@@ -253,7 +255,7 @@ static void collect(struct ir_operation *op, void *data)
     if (!is_product(op) || ir_attribute(op, IR_ATTRIBUTE_INSTRUCTION))
         return;
     struct product product = product_of(op);
-    if (!takes_wgmma(p->context, &product))
+    if (!is_served(p->context, &product))
         vector_push(p->context->arena, &p->few, op);
 }
 
