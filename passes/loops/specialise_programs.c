@@ -306,7 +306,7 @@ static void place_short(const struct outline *o, struct ir_builder *b, const str
     at.number = ir_select(b, m.is_pair, at.number, ir_binary(b, OP_ADD, m.twos, p->lines));
     struct ir_value *row = ir_binary(b, OP_DIV, at.number, at.columns);
     struct ir_value *column = ir_binary(b, OP_SUB, at.number, ir_binary(b, OP_MUL, row, at.columns));
-    struct ir_value *end = PLANTED(reversed_programs_off_by_one) ? p->along : ir_binary(b, OP_SUB, p->along, one);
+    struct ir_value *end = PLANTED(paired_programs_off_by_one) ? p->along : ir_binary(b, OP_SUB, p->along, one);
     struct ir_value *place = ir_select(b, ir_compare(b, IR_PREDICATE_EQ, m.second, number(b, 0)),
                                        ir_binary(b, OP_SUB, end, column), ir_binary(b, OP_ADD, at.skipped, column));
     place = ir_select(b, m.is_pair, place, ir_binary(b, OP_SUB, p->places, row));

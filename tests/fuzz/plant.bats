@@ -78,7 +78,7 @@ shown_by() {
     cat <<'END'
 attention sm_90a ring_phase_never_turns ring_turns_late ring_filled_before_empty ring_read_before_full ring_expects_half
 attention sm_90a store_without_fence store_waits_for_one_less slot_released_at_first_look shared_total_forgets_offset
-attention sm_90a barrier_between_scratch_dropped reversed_programs_off_by_one
+attention sm_90a barrier_between_scratch_dropped paired_programs_off_by_one
 attention sm_80 copy_waited_for_too_late
 matmul sm_80 barrier_round_loop_dropped fragments_before_barrier
 matmul sm_90a panel_starts_at_zero raster_forgets_short_group

@@ -415,10 +415,14 @@ const struct ir_value *divisibility_told_zero(const struct ir_value *condition)
     return told ? op->operands[0] : NULL;
 }
 
+/* x & 15 is what x % 16 is: the constant's lowest bit that is not set is what divides x where nothing is left. */
 const struct ir_value *divisibility_told(const struct ir_value *condition, int64_t *by)
 {
     const struct ir_value *zero = divisibility_told_zero(condition);
     const struct ir_operation *rest = zero ? divisibility_uncast(zero)->definition : NULL;
-    bool told = rest && rest->opcode == OP_REM && ir_constant_integer(rest->operands[1], by) && *by != 0;
-    return told ? rest->operands[0] : NULL;
+    if (!rest || (rest->opcode != OP_REM && rest->opcode != OP_AND) || !ir_constant_integer(rest->operands[1], by))
+        return NULL;
+    if (rest->opcode == OP_AND)
+        *by = (int64_t)(~(uint64_t)*by & ((uint64_t)*by + 1));
+    return *by != 0 ? rest->operands[0] : NULL;
 }

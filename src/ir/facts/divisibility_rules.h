@@ -28,7 +28,7 @@ const struct ir_value *divisibility_uncast(const struct ir_value *value);
 /* The scalar that a condition says to be 0:  compare predicate(eq) %scalar, 0     NULL: it says something else. */
 const struct ir_value *divisibility_told_zero(const struct ir_value *condition);
 /* The scalar that a condition says to be a multiple of *by:  %rest = rem %scalar, by   compare predicate(eq) %rest, 0
- * NULL: it says something else. */
+ * or:  %rest = and %scalar, by - 1   ...   NULL: it says something else. */
 const struct ir_value *divisibility_told(const struct ir_value *condition, int64_t *by);
 /* What a value that goes round a while, and that its condition passes on as it is, becomes as far as the body sees it:
  *     %next = select %wraps, %end, %sum         while %k < %end
