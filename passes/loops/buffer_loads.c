@@ -46,6 +46,7 @@
 
 enum {
     LEAST_BYTES = 8, /* of a thread's copy, at once */
+    LEAST_MOVE = 4,  /* bytes of a thread, with one instruction */
     LEAST_SLOTS = 2,
     ASKED_STAGES = 3,
     MOST_BLOCKS = 2,     /* more on a multiprocessor hide each other's latency */
@@ -267,6 +268,8 @@ static struct candidates find_candidates(const struct load_staging *s, struct ir
         const char *problem = problem_of_load(s, loop, op);
         if (!problem && is_hidden(s, loop, op))
             problem = "a product hides their latency";
+        if (!problem && has_kept_factors(loop) && load.bytes < (int64_t)LEAST_MOVE * 32 * s->function->warps)
+            problem = "it has less than a move for each thread, which would all copy the same";
         if (!problem)
             load.buffer = buffer_for(s, op, &problem);
         if (load.buffer)
