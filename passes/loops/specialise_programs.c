@@ -48,42 +48,34 @@ enum { RASTER = 8, CONSUMERS = 2, ENOUGH = 128 };
 
 static bool depends_on(const struct ir_value *value, int dimension) { return outline_direction(value, dimension) != 0; }
 
-/* Loops with channels whose number of iterations grows (1) or shrinks (-1) along a dimension. */
-static int uneven_along(const struct outline *o, int dimension)
+/* What is known of all loops with channels, by the directions of their bounds along a dimension. */
+static int over_loops(const struct outline *o, int dimension, int (*add)(int known, int lower, int upper))
 {
-    int direction = 0;
+    int known = 0;
     for (int c = 0; c < o->channels.count; c++)
         for (const struct ir_block *block = o->channels.data[c].wait->block; block->parent;
              block = block->parent->block) {
             const struct ir_operation *loop = block->parent;
-            if (loop->opcode != OP_FOR)
-                continue;
-            int lower = outline_direction(loop->operands[0], dimension);
-            int upper = outline_direction(loop->operands[1], dimension);
-            if (upper == 1 && lower == 0)
-                direction = 1;
-            else if (upper != 0 || lower != 0)
-                direction = direction ? direction : -1;
+            if (loop->opcode == OP_FOR)
+                known = add(known, outline_direction(loop->operands[0], dimension),
+                            outline_direction(loop->operands[1], dimension));
         }
-    return direction;
+    return known;
 }
 
-/* How the number of iterations of all loops with channels moves along a dimension: 1 up, -1 down, 0 not at all, 2 unknown. */
-static int length_along(const struct outline *o, int dimension)
+/* The number of iterations of some loop grows (1) along a dimension, or may shrink (-1). */
+static int add_uneven(int known, int lower, int upper)
 {
-    int length = 0;
-    for (int c = 0; c < o->channels.count; c++)
-        for (const struct ir_block *block = o->channels.data[c].wait->block; block->parent;
-             block = block->parent->block) {
-            const struct ir_operation *loop = block->parent;
-            if (loop->opcode != OP_FOR)
-                continue;
-            int lower = outline_direction(loop->operands[0], dimension);
-            int upper = outline_direction(loop->operands[1], dimension);
-            int own = lower == 2 || upper == 2 ? 2 : lower == upper ? 0 : upper ? upper : -lower;
-            length = own == 0 || own == length ? length : length == 0 ? own : 2;
-        }
-    return length;
+    if (upper == 1 && lower == 0)
+        return 1;
+    return (upper != 0 || lower != 0) && !known ? -1 : known;
+}
+
+/* How the number of iterations of all loops moves along a dimension: 1 up, -1 down, 0 not at all, 2 unknown. */
+static int add_length(int known, int lower, int upper)
+{
+    int own = lower == 2 || upper == 2 ? 2 : lower == upper ? 0 : upper ? upper : -lower;
+    return own == 0 || own == known ? known : known == 0 ? own : 2;
 }
 
 /* The one dimension along which programs differ in length, so that pairs are alike; or -1. */
@@ -91,7 +83,7 @@ static int find_paired(struct outline *o)
 {
     int found = -1;
     for (int d = 0; d < o->function->grid_rank; d++) {
-        int length = length_along(o, d);
+        int length = over_loops(o, d, add_length);
         if (length == 2 || (length != 0 && found >= 0))
             return -1;
         found = length ? d : found;
@@ -129,7 +121,7 @@ void outline_order_programs(struct outline *o)
     if (function->parts > 1)
         return;
     for (int d = 0; d < function->grid_rank && !uneven; d++)
-        uneven = uneven_along(o, d);
+        uneven = over_loops(o, d, add_uneven);
     o->raster = function->raster > 0 ? function->raster : 1;
     if (function->raster == 0 && function->grid_rank >= 2 && shares_both_ways(o))
         o->raster = RASTER;
