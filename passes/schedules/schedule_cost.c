@@ -313,7 +313,7 @@ static double resident_by_threads(const struct walk *walk)
 
 /* As many as have room for their rings and for the registers of their tiles, half as much again for what else lives.  A
  * producer beside warpgroups that multiply shares all registers with them; two blocks of one warpgroup do where most of a
- * turn is waiting, as passes/loops/specialise.c has it. */
+ * turn is waiting, as passes/roles/specialise.c has it. */
 static int resident_of(const struct walk *walk)
 {
     if (walk->by_threads)
@@ -470,7 +470,7 @@ static void find_saving(struct ir_operation *op, void *context)
         saving->bytes += (double)ir_type_bytes(op->results[0]->type);
 }
 
-/* The dimension along which the blocks save most, as passes/loops/specialise_cluster.c chooses it. */
+/* The dimension along which the blocks save most, as passes/roles/specialise_cluster.c chooses it. */
 static void find_cluster(struct walk *walk)
 {
     const struct ir_function *function = walk->variant->function;

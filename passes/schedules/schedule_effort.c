@@ -47,7 +47,7 @@ bool walk_reads_own(struct walk *walk, const struct ir_operation *op, int dimens
     return false;
 }
 
-/* Whether two warpgroups take programs in turn, as passes/loops/specialise_programs.c has it: tensor cores work for one while
+/* Whether two warpgroups take programs in turn, as passes/roles/specialise_programs.c has it: tensor cores work for one while
  * the other stores. */
 bool walk_takes_turns(const struct walk *walk)
 {
@@ -189,7 +189,7 @@ static double product_cycles(const struct walk *walk, const struct ir_operation 
 }
 
 /* Instructions of threads beside a product by three of tf32: the first factor is split in registers, the second in shared
- * memory, which between two warpgroups and the producer others do (passes/loops/specialise_make.c); and a sum of its own is
+ * memory, which between two warpgroups and the producer others do (passes/roles/specialise_make.c); and a sum of its own is
  * added in each turn. */
 static double split_slots(const struct walk *walk, const struct ir_operation *op)
 {

@@ -17,7 +17,7 @@ enum {
     LEAST_COLUMNS = 32, /* of wgmma: fewer take no less time, in which the rows are read from shared memory */
     LINE_BYTES = 128,
     SECTOR_BYTES = 32,
-    MADE_SLOTS = 2,  /* of factors that are made (passes/loops/specialise_make.c) */
+    MADE_SLOTS = 2,  /* of factors that are made (passes/roles/specialise_make.c) */
     LEAST_SLOTS = 2, /* for less than these sums are stored another way */
     LINE_PARTS = 4,  /* in which cycles of L2 are counted */
     COPY_BYTES = 16  /* of which pitches of tensor maps are multiples */

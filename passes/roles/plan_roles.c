@@ -10,7 +10,7 @@
  * overlap_products and specialise do what is planned.  A producer brings all copies or none: the n-th filling of a ring
  * meets the n-th wait for it only when both roles walk through the same loops (specialise.c), and a copy that it left to
  * the others would make them meet at barriers that it does not come to. */
-#include "passes/loops/specialise.h"
+#include "passes/roles/specialise.h"
 
 #include "passes/base/budget.h"
 #include "passes/base/planning.h"

@@ -16,7 +16,7 @@
 #include "ir/plan.h"
 #include "passes/base/remake.h"
 #include "passes/base/rewrite.h"
-#include "passes/loops/specialise.h"
+#include "passes/roles/specialise.h"
 
 struct ring_state {
     struct ir_value *slot, *phase;

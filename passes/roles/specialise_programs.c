@@ -40,7 +40,7 @@
 #include "passes/base/budget.h"
 #include "passes/base/planning.h"
 #include "passes/base/rewrite.h"
-#include "passes/loops/specialise.h"
+#include "passes/roles/specialise.h"
 
 enum { RASTER = 8, CONSUMERS = 2, ENOUGH = 128 };
 

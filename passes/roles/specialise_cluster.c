@@ -22,7 +22,7 @@
 #include "ir/facts/alias.h"
 #include "ir/facts/shared_form.h"
 #include "passes/base/rewrite.h"
-#include "passes/loops/specialise.h"
+#include "passes/roles/specialise.h"
 #include "targets/target.h"
 
 enum { MOST_BLOCKS = 4 };

@@ -1,7 +1,7 @@
 /* The slice of a function that a producer needs: the places of its copies, and the control flow around them.  The
  * slice must not depend on tiles, which the producer does not have, nor on memory that the kernel writes. */
 #include "base/plant.h"
-#include "passes/loops/specialise.h"
+#include "passes/roles/specialise.h"
 
 #include "ir/facts/alias.h"
 #include "passes/base/rewrite.h"

@@ -22,7 +22,7 @@
  *
  * Done beside two warpgroups that consume programs together, on a multiprocessor of their own: one leaves room for another block,
  * which computes while this one waits, and three leave no registers. */
-#include "passes/loops/specialise.h"
+#include "passes/roles/specialise.h"
 
 #include "base/plant.h"
 #include "ir/facts/scratch.h"

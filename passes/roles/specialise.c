@@ -22,7 +22,7 @@
  * after every warp of the consumers has said that it is through with it; and no copy reads what the kernel writes.
  *
  * Which programs a block takes, and when: specialise_programs.c. */
-#include "passes/loops/specialise.h"
+#include "passes/roles/specialise.h"
 #include "base/plant.h"
 
 #include <string.h>

@@ -32,7 +32,7 @@
 #include "passes/layout/tile_part.h"
 #include "passes/base/planning.h"
 #include "passes/base/rewrite.h"
-#include "passes/loops/specialise.h"
+#include "passes/roles/specialise.h"
 #include "passes/loops/buffer_copy.h"
 
 enum { PANEL_BYTES = 128, LEAST_PANEL_BYTES = 32, MOST_PANEL_BYTES = 65536 };
