@@ -33,6 +33,38 @@ refuses() { # argument, what the message names
     [ "$status" = 1 ]
 }
 
+linked_with() { # what configure says, arguments of configure
+    wanted=$1
+    shift
+    "$SRCDIR/configure" "$@" >log 2>&1 || { cat log; return 1; }
+    grep -q "^LLVM .*, $wanted " log || { cat log; return 1; }
+    if [ "$wanted" = static ]; then grep -q '^LLVM_LIBRARIES = .* -lLLVMCore ' Makefile
+    else ! grep '^LLVM_LIBRARIES = ' Makefile | grep -q -e -lLLVMCore; fi
+}
+
+@test "LLVM's archives are linked where that works, its shared library where it does not or is asked for" {
+    run "$SRCDIR/configure" --with-llvm=both
+    [ "$status" = 1 ]
+    linked_with shared --enable-debug
+    # An archive that is there and cannot be linked.
+    printf '#!/bin/sh\n"%s" "$@"\ncase " $* " in *" --link-static "*) echo -lmissing ;; esac\n' "$LLVM_CONFIG" >llvm-config
+    chmod +x llvm-config
+    linked_with shared --with-llvm-config="$PWD/llvm-config"
+    run "$SRCDIR/configure" --with-llvm-config="$PWD/llvm-config" --with-llvm=static
+    [ "$status" = 1 ]
+    [[ ${lines[-1]} == "configure: error: no program can be linked with LLVM's archives"* ]]
+    "$SRCDIR/configure" --with-llvm=static >log 2>&1 || skip "no archives of LLVM that can be linked"
+    linked_with shared --with-llvm=shared
+    linked_with static
+    ! grep '^LLVM_TEST_LIBRARIES = ' Makefile | grep -q -e -lLLVMCore
+    printf '#!/bin/sh\ncase " $* " in *" --link-shared "*) exit 1 ;; esac\nexec "%s" "$@"\n' "$LLVM_CONFIG" >llvm-config
+    linked_with static --enable-debug --with-llvm-config="$PWD/llvm-config"
+    grep '^LLVM_TEST_LIBRARIES = ' Makefile | grep -q -e -lLLVMCore
+    run "$SRCDIR/configure" --with-llvm-config="$PWD/llvm-config" --with-llvm=shared
+    [ "$status" = 1 ]
+    [[ ${lines[-1]} == "configure: error: LLVM has no shared library"* ]]
+}
+
 @test "a compiler that contracts floats is told not to" {
     command -v clang || skip "no clang"
     for compiler in clang gcc; do
