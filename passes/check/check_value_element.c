@@ -61,7 +61,6 @@ static void keep(struct check_values *values, uint64_t key, int64_t number)
         uint64_t room = values->room;
         values->room = room ? 4 * room : FIRST_ROOM;
         values->known = ARENA_ARRAY(values->arena, struct check_known, values->room);
-        memset(values->known, 0, values->room * sizeof *values->known);
         for (uint64_t i = 0; i < room; i++)
             if (old[i].key)
                 *find_known(values, old[i].key) = old[i];
@@ -424,6 +423,28 @@ bool check_value_compute(struct check *check, const struct check_node *node, con
     }
 }
 
+/* Whether a number is looked up when it is asked for again: not where that takes as long as making it from one other. */
+static bool is_kept(const struct check_node *node)
+{
+    if (node->kind == CHECK_ARGUMENT)
+        return false;
+    switch (node->kind == CHECK_RESULT ? node->op->opcode : OP_ADD) {
+    case OP_CONSTANT:
+    case OP_UNDEFINED:
+    case OP_IOTA:
+    case OP_LOAD:
+    case OP_SPLAT:
+    case OP_BROADCAST:
+    case OP_RESHAPE:
+    case OP_PERMUTE:
+    case OP_EXTRACT:
+    case OP_CONVERT_LAYOUT:
+    case OP_BUFFER_LOAD:
+    case OP_FLIP: return false;
+    default: return true;
+    }
+}
+
 bool check_value_element(struct check *check, const struct ir_value *value, const struct check_value *held,
                          const int64_t *at, int64_t *number)
 {
@@ -435,8 +456,8 @@ bool check_value_element(struct check *check, const struct ir_value *value, cons
     if (!held->node || values->left <= 0 || values->depth >= MOST_DEPTH)
         return false;
     const struct check_node *node = &values->nodes.data[held->node]; /* none is added here */
-    uint64_t key = ((uint64_t)held->node << 32) + (uint64_t)flat_of(value->type, at) + 1;
-    bool kept = !(node->kind == CHECK_RESULT && (node->op->opcode == OP_CONSTANT || node->op->opcode == OP_LOAD));
+    bool kept = is_kept(node);
+    uint64_t key = kept ? ((uint64_t)held->node << 32) + (uint64_t)flat_of(value->type, at) + 1 : 0;
     if (kept && values->room) {
         const struct check_known *known = find_known(values, key);
         *number = known->number;

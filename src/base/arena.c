@@ -1,7 +1,8 @@
 /* Arenas: chains of zeroed blocks that die together, and the vectors that grow inside them.
  *
- * An object is carved from the end of the newest block; one that would not fit into half a block gets a block of its
- * own, so that the tail of the current block is not thrown away.  Under AddressSanitizer a poisoned gap follows each
+ * An object is carved from the end of the newest block; one that would not fit into half of the largest gets a block of its
+ * own, so that the tail of the current block is not thrown away.  Blocks begin small, since many arenas live for one walk
+ * over a function and clearing a block would take longer than the walk, and double.  Under AddressSanitizer a poisoned gap follows each
  * object, so that an overrun inside the arena is reported like one of malloc. */
 #include "base/base.h"
 
@@ -29,7 +30,7 @@ enum { ARENA_GAP = 0 };
 #ifndef ARENA_BLOCK_SIZE /* a test may say 0, so that each object is an allocation that can fail */
 #define ARENA_BLOCK_SIZE (64 * 1024)
 #endif
-enum { ARENA_BLOCK = ARENA_BLOCK_SIZE, ARENA_ALIGN = _Alignof(max_align_t) };
+enum { ARENA_BLOCK = ARENA_BLOCK_SIZE, ARENA_FIRST_BLOCK = ARENA_BLOCK / 32, ARENA_ALIGN = _Alignof(max_align_t) };
 
 struct arena_block {
     struct arena_block *previous;
@@ -39,6 +40,7 @@ struct arena_block {
 
 struct arena {
     struct arena_block *blocks;
+    size_t next_size; /* of a block; 0: none was made */
 };
 
 static struct arena_block *new_block(size_t size)
@@ -73,6 +75,16 @@ void arena_destroy(struct arena *arena)
     free(arena);
 }
 
+/* With room for two objects of this size. */
+static struct arena_block *next_block(struct arena *arena, size_t size)
+{
+    size_t next = arena->next_size ? arena->next_size : ARENA_FIRST_BLOCK;
+    while (next < 2 * size)
+        next *= 2;
+    arena->next_size = next > ARENA_BLOCK / 2 ? next : 2 * next;
+    return new_block(next);
+}
+
 void *arena_alloc(struct arena *arena, size_t size)
 {
     if (size > SIZE_MAX / 2)
@@ -91,7 +103,7 @@ void *arena_alloc(struct arena *arena, size_t size)
         return own->data;
     }
     if (!block || block->size - block->used < rounded) {
-        block = new_block(ARENA_BLOCK);
+        block = next_block(arena, rounded);
         block->previous = arena->blocks;
         arena->blocks = block;
     }

@@ -46,6 +46,7 @@ struct buffer {
 void buffer_append(struct buffer *buffer, const void *data, size_t size);
 void buffer_puts(struct buffer *buffer, const char *text);
 void buffer_putc(struct buffer *buffer, char character);
+void buffer_put_number(struct buffer *buffer, int64_t number); /* as %lld prints it */
 void buffer_printf(struct buffer *buffer, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void buffer_vprintf(struct buffer *buffer, const char *format, va_list arguments) __attribute__((format(printf, 2, 0)));
 void buffer_free(struct buffer *buffer);

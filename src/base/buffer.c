@@ -35,6 +35,18 @@ void buffer_puts(struct buffer *buffer, const char *text) { buffer_append(buffer
 
 void buffer_putc(struct buffer *buffer, char character) { buffer_append(buffer, &character, 1); }
 
+void buffer_put_number(struct buffer *buffer, int64_t number)
+{
+    char digits[24], *first = digits + sizeof digits;
+    uint64_t rest = number < 0 ? -(uint64_t)number : (uint64_t)number;
+    do
+        *--first = (char)('0' + rest % 10);
+    while (rest /= 10);
+    if (number < 0)
+        *--first = '-';
+    buffer_append(buffer, first, (size_t)(digits + sizeof digits - first));
+}
+
 void buffer_vprintf(struct buffer *buffer, const char *format, va_list arguments)
 {
     va_list again;

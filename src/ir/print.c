@@ -180,10 +180,9 @@ static void printer_start(struct printer *printer, struct buffer *out, const str
 
 static void print_value(struct printer *printer, const struct ir_value *value)
 {
-    if (value && value->id >= 0 && value->id < printer->name_count && printer->name[value->id])
-        buffer_printf(printer->out, "%%%s", printer->name[value->id]);
-    else
-        buffer_puts(printer->out, "%<unknown>");
+    bool known = value && value->id >= 0 && value->id < printer->name_count && printer->name[value->id];
+    buffer_putc(printer->out, '%');
+    buffer_puts(printer->out, known ? printer->name[value->id] : "<unknown>");
 }
 
 static void print_values(struct printer *printer, int count, struct ir_value *const *values)
@@ -221,7 +220,7 @@ static void print_number_or_unknown(struct buffer *out, int64_t number)
     if (number == IR_DYNAMIC)
         buffer_putc(out, '?');
     else
-        buffer_printf(out, "%lld", (long long)number);
+        buffer_put_number(out, number);
 }
 
 static void print_list(struct buffer *out, int count, const int64_t *numbers)
@@ -326,7 +325,7 @@ static void print_number(struct buffer *out, const struct ir_type *type, uint64_
         if (element == IR_U64)
             buffer_printf(out, "%llu", (unsigned long long)bits);
         else
-            buffer_printf(out, "%lld", (long long)ir_bits_to_int(element, bits));
+            buffer_put_number(out, ir_bits_to_int(element, bits));
     } else {
         buffer_printf(out, "bits(0x%llx)", (unsigned long long)bits);
     }
@@ -334,14 +333,16 @@ static void print_number(struct buffer *out, const struct ir_type *type, uint64_
 
 static void print_attribute(struct buffer *out, const struct ir_operation *op, const struct ir_attribute *attribute)
 {
-    buffer_printf(out, " %s(", ir_attribute_info[attribute->key].text);
+    buffer_putc(out, ' ');
+    buffer_puts(out, ir_attribute_info[attribute->key].text);
+    buffer_putc(out, '(');
     switch (ir_attribute_info[attribute->key].kind) {
     case IR_KIND_INT: {
         const char *word = ir_attribute_word(attribute->key, attribute->number);
         if (word)
             buffer_puts(out, word);
         else
-            buffer_printf(out, "%lld", (long long)attribute->number);
+            buffer_put_number(out, attribute->number);
         break;
     }
     case IR_KIND_LIST:
@@ -497,7 +498,11 @@ static void print_head(struct printer *printer, const struct ir_operation *op)
         print_operands(printer, op);
 }
 
-static void print_indent(struct printer *printer) { buffer_printf(printer->out, "%*s", 4 * printer->indent, ""); }
+static void print_indent(struct printer *printer)
+{
+    for (int i = 0; i < printer->indent; i++)
+        buffer_puts(printer->out, "    ");
+}
 
 static void print_operation(struct printer *printer, const struct ir_operation *op)
 {

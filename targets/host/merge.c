@@ -81,7 +81,8 @@ static const char *text_at(const struct input *input, uint64_t table, uint64_t o
 
 static void open_input(struct merge *merge, const struct host_part *part, struct input *input)
 {
-    *input = (struct input){.data = arena_copy(merge->arena, part->data, part->size),
+    bool is_aligned = (uintptr_t)part->data % _Alignof(Elf64_Ehdr) == 0; /* as its tables then are */
+    *input = (struct input){.data = is_aligned ? part->data : arena_copy(merge->arena, part->data, part->size),
                             .size = part->size,
                             .symbol = part->symbol,
                             .section = part->section};

@@ -20,7 +20,8 @@ static bool single_bit(const struct layout *layout, uint32_t column, int *dimens
 static void print_columns(struct buffer *out, const struct layout *layout, int input)
 {
     int count = layout->bits[input];
-    buffer_printf(out, "; %s", layout_input_name[input]);
+    buffer_puts(out, "; ");
+    buffer_puts(out, layout_input_name[input]);
     for (int i = 0; i < count;) {
         uint32_t column = layout->column[input][i];
         int dimension = 0, bit = 0, run = 1;
@@ -28,9 +29,13 @@ static void print_columns(struct buffer *out, const struct layout *layout, int i
             while (i + run < count && layout->column[input][i + run] == column << run &&
                    bit + run < layout->atom_bits[dimension])
                 run++;
-            buffer_printf(out, " %c%d", 'a' + dimension, bit);
-            if (run > 1)
-                buffer_printf(out, ":%d", bit + run - 1);
+            buffer_putc(out, ' ');
+            buffer_putc(out, (char)('a' + dimension));
+            buffer_put_number(out, bit);
+            if (run > 1) {
+                buffer_putc(out, ':');
+                buffer_put_number(out, bit + run - 1);
+            }
         } else if (!column) {
             while (i + run < count && !layout->column[input][i + run])
                 run++;
@@ -54,9 +59,13 @@ void layout_print(struct buffer *out, const struct layout *layout)
 {
     buffer_puts(out, "#(");
     for (int d = 0; d < layout->rank; d++) {
-        buffer_printf(out, "%s%d", d ? ", " : "", 1 << layout->atom_bits[d]);
-        if (layout->repeat[d] > 1)
-            buffer_printf(out, "*%d%s", layout->repeat[d], d == layout->warp_dimension ? "@warp" : "");
+        buffer_puts(out, d ? ", " : "");
+        buffer_put_number(out, 1 << layout->atom_bits[d]);
+        if (layout->repeat[d] > 1) {
+            buffer_putc(out, '*');
+            buffer_put_number(out, layout->repeat[d]);
+            buffer_puts(out, d == layout->warp_dimension ? "@warp" : "");
+        }
     }
     for (int input = 0; input < LAYOUT_INPUTS; input++)
         if (layout->bits[input] || (input == LAYOUT_OFFSET && layout->shared))
