@@ -83,6 +83,17 @@ static void format_of(enum exec_type type, int *exponent, int *mantissa, double 
     *largest = type == EXEC_F16 ? 65504.0 : type == EXEC_BF16 ? 0x1.fep127 : type == EXEC_F8E4M3 ? 448.0 : 57344.0;
 }
 
+/* Elements are read and rounded by millions, and ldexp is a call. */
+static double power_of_two(int exponent)
+{
+    if (exponent < -1022 || exponent > 1023)
+        return ldexp(1.0, exponent);
+    uint64_t bits = (uint64_t)(exponent + 1023) << 52;
+    double power;
+    memcpy(&power, &bits, sizeof power);
+    return power;
+}
+
 double exec_round_to(enum exec_type type, double value, int direction)
 {
     int exponent_bits, mantissa, exponent;
@@ -98,12 +109,12 @@ double exec_round_to(enum exec_type type, double value, int direction)
     frexp(value, &exponent);
     int least = 2 - (1 << (exponent_bits - 1)); /* exponent of the least normal number */
     int unit = (exponent - 1 < least ? least : exponent - 1) - mantissa;
-    double scaled = ldexp(value, -unit);
+    double scaled = value * power_of_two(-unit);
     scaled = direction == 0   ? nearbyint(scaled)
              : direction == 2 ? trunc(scaled)
              : direction < 0  ? floor(scaled)
                               : ceil(scaled);
-    double rounded = copysign(ldexp(fabs(scaled), unit), value);
+    double rounded = copysign(fabs(scaled) * power_of_two(unit), value);
     if (fabs(rounded) <= largest)
         return rounded;
     int stays = direction == 2 || (direction < 0 && value > 0.0) || (direction == 1 && value < 0.0);
@@ -142,8 +153,8 @@ static uint64_t narrow_bits(enum exec_type type, double value)
     frexp(value, &exponent);
     int least = 2 - (1 << (exponent_bits - 1));
     if (exponent - 1 < least)
-        return sign | (uint64_t)ldexp(fabs(value), mantissa - least);
-    uint64_t fraction = (uint64_t)ldexp(fabs(value), mantissa - (exponent - 1));
+        return sign | (uint64_t)(fabs(value) * power_of_two(mantissa - least));
+    uint64_t fraction = (uint64_t)(fabs(value) * power_of_two(mantissa - (exponent - 1)));
     return sign | (((uint64_t)(exponent - 1 - least) << mantissa) + fraction); /* the leading one adds 1 to the field */
 }
 
@@ -160,8 +171,8 @@ static double narrow_value(enum exec_type type, uint64_t bits)
     if (type == EXEC_F8E4M3 ? magnitude == 0x7f : field == full)
         return type != EXEC_F8E4M3 && fraction == 0 ? sign * INFINITY : NAN;
     if (field == 0)
-        return sign * ldexp((double)fraction, least - mantissa);
-    return sign * ldexp((double)(fraction + (UINT64_C(1) << mantissa)), least + (int)field - 1 - mantissa);
+        return sign * ((double)fraction * power_of_two(least - mantissa));
+    return sign * ((double)(fraction + (UINT64_C(1) << mantissa)) * power_of_two(least + (int)field - 1 - mantissa));
 }
 
 static int64_t read_int(enum exec_type type, const unsigned char *at)
