@@ -113,9 +113,10 @@ bool nvptx_find_excess(struct arena *arena, const struct target_row *row, const 
 int nvptx_missing_registers(struct arena *arena, const struct target_row *row, const struct ir_function *function);
 /* W1202 of what is certain before ptxas has said it: tiles alone take more registers than a thread has. */
 void nvptx_warn_registers(const struct target_options *options, const struct kernel_variant *variant);
-/* LLVM IR text or PTX text of one function, for --emit=llvm and --emit=ptx. */
-bool nvptx_emit_text(const struct target_options *options, const struct nvptx_task *task, bool llvm,
-                     struct buffer *out);
+/* LLVM IR text or PTX text of each task to out[], for --emit=llvm and --emit=ptx.  Not made[]: reported; what is made[] and
+ * empty was left out with a warning. */
+void nvptx_emit_texts(const struct target_options *options, int count, const struct nvptx_task *tasks, bool llvm,
+                      struct buffer *out, bool *made);
 
 /* Host object: descriptors, entries, cubins and CPU code of the whole module as ELF bytes, in a forked worker.
  * targets/host/ calls targets/cpu/ for variants of row "cpu" (Value level).  False: reported. */

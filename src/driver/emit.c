@@ -68,23 +68,46 @@ static const char *part_name(struct arena *arena, const struct kernel_entry *ent
                     : arena_printf(arena, "%s.%s", entry->symbol, target_rows[target].name);
 }
 
-static bool make_text(struct compilation *compilation, const struct nvptx_task *task, struct buffer *out)
+/* The texts of all code for GPUs, in the order of variants. */
+struct gpu_texts {
+    VECTOR(struct nvptx_task) tasks;
+    struct buffer *text;
+    bool *made;
+    int next;
+};
+
+static void make_texts(struct compilation *compilation, struct gpu_texts *texts)
 {
     int64_t begin = report_clock();
-    bool made = nvptx_emit_text(&compilation->target, task, compilation->options->emit == EMIT_LLVM, out);
+    bool is_llvm = compilation->options->emit == EMIT_LLVM;
+    if (!is_llvm && compilation->options->emit != EMIT_PTX)
+        return;
+    for (int i = 0; i < compilation->module->entries.count; i++) {
+        struct kernel_entry *entry = &compilation->module->entries.data[i];
+        for (int k = 0; k < entry->variants.count; k++) {
+            struct nvptx_task task = {entry, &entry->variants.data[k]};
+            if (target_rows[task.variant->target].kind == TARGET_NVPTX)
+                vector_push(compilation->arena, &texts->tasks, task);
+        }
+    }
+    texts->text = ARENA_ARRAY(compilation->arena, struct buffer, texts->tasks.count);
+    texts->made = ARENA_ARRAY(compilation->arena, bool, texts->tasks.count);
+    nvptx_emit_texts(&compilation->target, texts->tasks.count, texts->tasks.data, is_llvm, texts->text, texts->made);
     compilation->stage_time[STAGE_GPU] += report_clock() - begin;
-    return made;
 }
 
-static bool make_part(struct compilation *compilation, struct kernel_entry *entry, int number, struct buffer *out)
+static bool make_part(struct compilation *compilation, const struct kernel_variant *variant, struct gpu_texts *texts,
+                      struct buffer *out)
 {
-    struct kernel_variant *variant = &entry->variants.data[number];
     bool is_gpu = target_rows[variant->target].kind == TARGET_NVPTX;
-    struct nvptx_task task = {entry, variant};
     switch (compilation->options->emit) {
     case EMIT_TIR: ir_print_module(out, variant->module, false); return true;
     case EMIT_PTX:
-    case EMIT_LLVM: return !is_gpu || make_text(compilation, &task, out);
+    case EMIT_LLVM:
+        if (!is_gpu)
+            return true;
+        *out = texts->text[texts->next];
+        return texts->made[texts->next++];
     case EMIT_CUBIN:
         if (is_gpu) {
             const struct kernel_image *image = &compilation->module->images.data[variant->gpu.image];
@@ -108,11 +131,13 @@ bool emit_add_part(struct parts *parts, const char *name, struct buffer *bytes, 
 static bool make_parts(struct compilation *compilation, struct parts *parts)
 {
     bool ok = true;
+    struct gpu_texts texts = {0};
+    make_texts(compilation, &texts);
     for (int i = 0; i < compilation->module->entries.count; i++) {
         struct kernel_entry *entry = &compilation->module->entries.data[i];
         for (int k = 0; k < entry->variants.count; k++) {
             struct buffer bytes = {0};
-            bool made = make_part(compilation, entry, k, &bytes);
+            bool made = make_part(compilation, &entry->variants.data[k], &texts, &bytes);
             ok = emit_add_part(parts, part_name(compilation->arena, entry, k), &bytes, made) && ok;
         }
     }

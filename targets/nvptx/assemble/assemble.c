@@ -56,8 +56,11 @@ struct text {
     size_t size;
 };
 
+enum text_kind { FOR_PTXAS, PTX_ALONE, LLVM_ALONE };
+
 struct job {
     const struct target_options *options;
+    enum text_kind kind;
     int count; /* of numbers */
     const struct nvptx_task *tasks;
     const int *numbers; /* of tasks: those that are done */
@@ -121,19 +124,21 @@ static void digest_text(struct text_head *head, const struct buffer *ptx, const 
     digest_end(&code, head->code);
 }
 
-static int make_ptx(const struct target_options *given, const struct kernel_variant *variant, struct buffer *out)
+static int make_text(const struct target_options *given, const struct kernel_variant *variant, enum text_kind kind,
+                     struct buffer *out)
 {
     const struct target_row *row = &target_rows[variant->target];
     struct target_options options = *given;
     options.diagnostics = diagnostics_create(options.arena);
     struct buffer ptx = {0};
     int64_t shared_bytes = 0;
-    bool made = nvptx_make_ptx(&options, row, variant->function, false, &ptx, &shared_bytes);
-    if (made && shared_bytes > row->shared_bytes)
+    bool made = nvptx_make_ptx(&options, row, variant->function, kind == LLVM_ALONE, &ptx, &shared_bytes);
+    bool fits = shared_bytes <= row->shared_bytes || kind != FOR_PTXAS;
+    if (made && !fits)
         diag_report(options.diagnostics, DIAGNOSTIC_E1201, variant->function->at,
                     "%s needs %lld bytes of shared memory, %s has %d", variant->label ? variant->label : "a kernel",
                     (long long)shared_bytes, row->name, row->shared_bytes);
-    if (!made || shared_bytes > row->shared_bytes)
+    if (!made || !fits)
         return send_messages(options.diagnostics);
     struct text_head head = {.shared_bytes = shared_bytes};
     digest_text(&head, &ptx, variant->function->name);
@@ -306,9 +311,10 @@ static int work_on_text(void *context, int part, struct buffer *out)
     begin_llvm(job->options, job->tasks[job->numbers[job->parts[part]]].variant->function);
     for (int i = job->parts[part]; i < job->parts[part + 1] && code == DONE; i++) {
         struct buffer made = {0};
-        code = make_ptx(job->options, job->tasks[job->numbers[i]].variant, &made);
+        code = make_text(job->options, job->tasks[job->numbers[i]].variant, job->kind, &made);
         if (code == DONE) {
-            keep_text(job, job->numbers[i], &made);
+            if (job->kind == FOR_PTXAS)
+                keep_text(job, job->numbers[i], &made);
             int64_t size = (int64_t)made.size;
             buffer_append(out, &size, sizeof size);
             buffer_append(out, made.data, made.size);
@@ -864,43 +870,21 @@ bool nvptx_compile(const struct target_options *given, struct kernel_module *mod
     return good;
 }
 
-struct text_job {
-    const struct target_options *options;
-    const struct nvptx_task *task;
-    bool llvm;
-};
-
-static int make_text(void *context, int task, struct buffer *out)
+void nvptx_emit_texts(const struct target_options *options, int count, const struct nvptx_task *tasks, bool llvm,
+                      struct buffer *out, bool *made)
 {
-    const struct text_job *job = context;
-    struct target_options options = *job->options;
-    int64_t shared_bytes, from = times_clock();
-    (void)task;
-    options.diagnostics = diagnostics_create(options.arena);
-    begin_llvm(&options, job->task->variant->function);
-    const struct target_row *row = &target_rows[job->task->variant->target];
-    bool made = nvptx_make_ptx(&options, row, job->task->variant->function, job->llvm, out, &shared_bytes);
-    times_add_worker(options.times, from);
-    if (made)
-        return DONE;
-    for (struct diagnostic *d = options.diagnostics->first; d; d = d->next)
-        send_message(d);
-    return USER_ERROR;
-}
-
-bool nvptx_emit_text(const struct target_options *options, const struct nvptx_task *task, bool llvm, struct buffer *out)
-{
-    struct text_job job = {options, task, llvm};
-    struct child_result done = {0};
-    struct child_limits limits = {.seconds = worker_seconds(options), .output_bytes = cubin_limit};
-    workers_run(make_text, &job, 1, 1, limits, &done);
-    bool good = done.exit_code == DONE && !done.signal && !done.timed_out;
-    const struct attempt attempt = attempt_begin(options);
-    if (good)
-        buffer_append(out, done.output.data, done.output.size);
-    else
-        good = report_failure(options, task, &done) || attempt_is_left_out(options, &attempt, task->variant);
-    buffer_free(&done.output);
-    buffer_free(&done.errors);
-    return good;
+    struct job job = {.options = options, .kind = llvm ? LLVM_ALONE : PTX_ALONE, .count = count, .tasks = tasks};
+    bool *needs = ARENA_ARRAY(options->arena, bool, count);
+    job.first = ARENA_ARRAY(options->arena, int, count);
+    job.texts = ARENA_ARRAY(options->arena, struct text, count);
+    for (int i = 0; i < count; i++) {
+        job.first[i] = i;
+        needs[i] = true;
+    }
+    run_text_workers(&job, needs);
+    for (int i = 0; i < count; i++) {
+        made[i] = job.texts[i].ptx || tasks[i].variant->fails;
+        if (job.texts[i].ptx)
+            buffer_append(&out[i], job.texts[i].ptx, job.texts[i].size);
+    }
 }
