@@ -9,10 +9,19 @@ setup() {
     rewritten=$SRCDIR/tests/exec/rewritten.tile
 }
 
-# texts ARCH SPEC FILE: PTX of every instance with the default schedule, NAME.NUMBER.ARCH.ptx.
+# texts ARCH SPEC FILE: PTX of every instance with the default schedule, NAME.NUMBER.ARCH.ptx.  Made once for all tests here;
+# SPEC may be empty, for all kernels.
 texts() {
+    local made
+    made=$BATS_FILE_TMPDIR/$(printf '%s\n' "$@" | cksum | tr ' ' -)
     rm -f -- ./*.ptx
-    "$TILECC" -arch="$1" --schedules=1 --spec "$2" --emit=ptx "$3"
+    if [ ! -d "$made" ]; then
+        "$TILECC" -arch="$1" --schedules=1 ${2:+--spec "$2"} --emit=ptx "$3" || return 1
+        mkdir "$made"
+        cp -- ./*.ptx "$made"
+        return
+    fi
+    cp -- "$made"/*.ptx .
 }
 
 # clean ARCH TEXT: assembled to out.cubin; ptxas finds no fault and no register lives in memory.
@@ -232,7 +241,7 @@ remarked() {
 }
 
 @test "the same product in other words takes the same way" {
-    "$TILECC" -arch=sm_90a --schedules=1 --emit=ptx "$rewritten"
+    texts sm_90a '' "$rewritten"
     for kernel in reversed whiled two shared swapped turned flat branched sequence nested; do
         text=rewritten_$kernel.0.sm_90a.ptx
         grep -q 'wgmma\.mma_async' "$text" || { echo "$kernel: no wgmma"; return 1; }
@@ -244,7 +253,7 @@ remarked() {
 }
 
 @test "8-bit factors along k go by wgmma, with sums that leave the tensor core after so many products where they have to" {
-    "$TILECC" -arch=sm_90a --schedules=1 --emit=ptx "$rewritten"
+    texts sm_90a '' "$rewritten"
     for kernel in bytes eighths_f8e4m3 eighths_f8e5m2; do
         text=rewritten_$kernel.0.sm_90a.ptx
         grep -qE 'wgmma\.mma_async\.sync\.aligned\.m64n128k32\.(s32\.s8\.s8|f32\.e(4m3\.e4m3|5m2\.e5m2))' "$text"
@@ -289,8 +298,7 @@ TILE
 
 @test "every form compiles for every kind of target" {
     for arch in sm_75 sm_80 sm_90 sm_90a; do
-        rm -f -- ./*.ptx
-        "$TILECC" -arch="$arch" --schedules=1 --emit=ptx "$rewritten"
+        texts "$arch" '' "$rewritten"
         [ "$(find . -name "*.0.$arch.ptx" | wc -l)" -eq 21 ]
     done
     for shape in BM=64,BN=64,BK=64 BM=64,BN=160,BK=128 BM=192,BN=96,BK=64 BM=192,BN=160,BK=32 BM=256,BN=64,BK=128; do
