@@ -180,6 +180,12 @@ static bool follows_in_queue(const struct native_state *s, const struct native_i
     return true;
 }
 
+/* Results come in the order of the queue, so that the later one stays. */
+static bool answers_behind(const struct native_instruction *in, const struct native_instruction *before)
+{
+    return in->ordered && before->ordered && in->form->queue == before->form->queue && in->form->queue != QUEUE_NONE;
+}
+
 /* What an operation in flight still writes is neither read nor written, and what it still reads is not written. */
 static void check_flights(struct native_checking *c, const struct native_state *s, int at, int clock)
 {
@@ -202,7 +208,7 @@ static void check_flights(struct native_checking *c, const struct native_state *
             REPORT(c, at, variable->origin, "%s reads %s before %s is known to have written it",
                    name_of(c, c->code->instructions[at].origin), place_name(c, place), name_of(c, variable->origin));
         place = f->writes ? native_first(&written) : -1;
-        if (place >= 0)
+        if (place >= 0 && !answers_behind(in, other))
             REPORT(c, at, variable->origin, "%s writes %s before %s is known to have written it",
                    name_of(c, c->code->instructions[at].origin), place_name(c, place), name_of(c, variable->origin));
         place = f->reads ? native_first(&over) : -1;
