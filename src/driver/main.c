@@ -124,7 +124,8 @@ static bool measures_rightly(const struct options *options)
          measures = options->bench_warm || options->bench_seconds > 0,
          tunes = options->tune_budget > 0 || options->tune_parts || options->tune_merge || options->tune_traces.count ||
                  options->tune_seed || options->tune_native,
-         orders = options->tune_moves || options->tune_temperature > 0 || options->tune_restarts;
+         orders = options->tune_moves || options->tune_temperature > 0 || options->tune_restarts ||
+                  options->tune_trials;
     if (benches && !options->run_bench)
         driver_error(options, "--json, --against, --plot and --operations belong to 'tilecc bench'");
     else if (measures && !options->run_bench && !options->run_tune)
@@ -132,7 +133,7 @@ static bool measures_rightly(const struct options *options)
     else if (tunes && !options->run_tune)
         driver_error(options, "--budget, --trace, --part, --merge, --seed and --native belong to 'tilecc tune'");
     else if (orders && !options->tune_native)
-        driver_error(options, "--moves, --temperature and --restarts belong to 'tilecc tune --native'");
+        driver_error(options, "--moves, --temperature, --restarts and --trials belong to 'tilecc tune --native'");
     else
         return true;
     return false;

@@ -10,6 +10,7 @@
 #include "base/plant.h"
 #include "driver/depfile.h"
 #include "driver/header/cxx.h"
+#include "targets/nvptx/native/native.h"
 #include "targets/target.h"
 
 /* Objects of examples/ together take 1.76 times the bytes of one schedule, and 1.8 times the seconds. */
@@ -437,20 +438,21 @@ static bool parse_shared_header(struct options *options, const char *name)
 /* In the order of enum native_move. */
 static bool parse_moves(struct options *options, const char *text)
 {
-    static const char *const names[] = {"swap", "slide", "stall", "yield"};
     for (const char *at = text; *at;) {
         size_t size = strcspn(at, ","), found = 0;
-        while (found < 4 && !(strlen(names[found]) == size && strncmp(names[found], at, size) == 0))
+        while (found < NATIVE_MOVES && !(strlen(native_move_names[found]) == size &&
+                                         strncmp(native_move_names[found], at, size) == 0))
             found++;
-        if (found == 4) {
-            driver_error(options, "--moves: '%.*s' is no move; they are swap, slide, stall and yield", (int)size, at);
+        if (found == NATIVE_MOVES) {
+            driver_error(options, "--moves: '%.*s' is no move; they are swap, slide, shift, stall and yield", (int)size,
+                         at);
             return false;
         }
         options->tune_moves |= 1u << found;
         at += size + (at[size] == ',');
     }
     if (!*text)
-        driver_error(options, "--moves names swap, slide, stall or yield");
+        driver_error(options, "--moves names swap, slide, shift, stall or yield");
     return *text != 0;
 }
 
@@ -571,6 +573,7 @@ static bool apply(struct options *o, enum option_id id, const char *value)
     case OPTION_TUNE_MOVES: return parse_moves(o, value);
     case OPTION_TUNE_TEMPERATURE: return parse_temperature(o, value);
     case OPTION_TUNE_RESTARTS: return parse_int(o, "--restarts", value, 1, &o->tune_restarts);
+    case OPTION_TUNE_TRIALS: return parse_int(o, "--trials", value, 1, &o->tune_trials);
     case OPTION_TUNE_SEED: return parse_count(o, "--seed", value, INT64_MAX, &o->tune_seed);
     case OPTION_JOBS: return !*value || parse_int(o, "-j", value, 1, &o->jobs);
     case OPTION_VERSION: o->print_version = true; return true;

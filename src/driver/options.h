@@ -111,6 +111,7 @@ struct options {
     unsigned tune_moves;     /* a bit for each enum native_move; 0: all */
     double tune_temperature; /* 0: not given */
     int tune_restarts;       /* 0: not given */
+    int tune_trials;         /* 0: not given */
     VECTOR(const char *) tune_traces;
     struct tune *tune; /* of a compilation that `tilecc tune` asks for, or NULL */
     int tool_seconds;

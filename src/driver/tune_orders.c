@@ -33,6 +33,7 @@ struct tuned_orders {
     struct buffer before;         /* the file as it was */
     struct buffer orders;         /* lines of the file */
     int kernels, searched, taken;
+    int64_t tried, wrong; /* orders of --trials */
 };
 
 static bool may_search(const struct options *options)
@@ -49,6 +50,13 @@ static bool may_search(const struct options *options)
             "--warm and --seconds");
     else if (options->targets.count > 1)
         driver_error(options, "'tilecc tune' measures one architecture, the device's");
+    bool searches = options->output || options->bench_plot || options->tune_budget > 0 || options->tune_restarts ||
+                    options->tune_temperature > 0;
+    if (good && options->tune_trials && searches) {
+        driver_error(options, "--trials looks for no faster order: it takes no -o, --plot, --budget, --restarts and "
+                              "--temperature");
+        return false;
+    }
     return good && options->targets.count <= 1;
 }
 
@@ -198,6 +206,37 @@ static void search_code(struct tuned_orders *t, const struct native_code *code, 
     buffer_free(&told);
 }
 
+static void show_trial(void *context, const struct orders_trial *trial)
+{
+    struct tuned_orders *t = context;
+    struct arena *scratch = arena_create();
+    progress_show(t->progress, arena_printf(scratch, "%s: %lld of %lld orders, %d failed", t->now,
+                                            (long long)trial->orders, (long long)trial->wanted, trial->failed));
+    arena_destroy(scratch);
+}
+
+static void try_code(struct tuned_orders *t, const struct native_code *code, const char *digest,
+                     const struct orders_machine *machine)
+{
+    struct buffer told = {0};
+    struct orders_trial trial = {.arena = t->arena,
+                                 .machine = *machine,
+                                 .progress = show_trial,
+                                 .progress_context = t,
+                                 .original = code,
+                                 .moves = t->options->tune_moves,
+                                 .seed = (uint64_t)t->options->tune_seed,
+                                 .wanted = t->options->tune_trials};
+    orders_try(&trial);
+    progress_clear(t->progress);
+    orders_tell_trial(&told, &trial);
+    printf("%s: native %s %s\n%s", t->now, t->row->name, digest, told.data);
+    fflush(stdout);
+    t->tried += trial.orders;
+    t->wrong += trial.failed;
+    buffer_free(&told);
+}
+
 static void search_kernel(struct tuned_orders *t, int number)
 {
     struct orders_kernel *kernel = &t->program.kernels[number];
@@ -212,7 +251,9 @@ static void search_kernel(struct tuned_orders *t, int number)
     if (!count)
         return;
     const char *refused = code ? orders_refuse_code(&machine) : problem;
-    if (!refused) {
+    if (!refused && t->options->tune_trials)
+        try_code(t, code, digest, &machine);
+    else if (!refused) {
         search_code(t, code, digest, &machine, calls);
         vector_push(t->arena, &t->digests, digest);
     } else
@@ -342,6 +383,11 @@ static enum exit_code search_all(struct tuned_orders *t)
     t->seconds = t->options->tune_budget > 0 ? t->options->tune_budget : USUAL_BUDGET;
     for (int i = 0; i < t->program.kernel_count; i++)
         search_kernel(t, i);
+    if (t->options->tune_trials) {
+        printf("%lld orders of %d kernel%s, %lld wrong\n", (long long)t->tried, t->kernels, t->kernels == 1 ? "" : "s",
+               (long long)t->wrong);
+        return t->wrong ? EXIT_TOOL : EXIT_OK;
+    }
     bool good = write_file(t) && (!t->options->bench_plot || write_plot(t));
     if (good)
         printf("%d of %d kernel%s in another order in '%s'\n", t->taken, t->kernels, t->kernels == 1 ? "" : "s",
@@ -380,7 +426,8 @@ enum exit_code tune_orders_main(const struct options *given)
     t.output = options.output ? options.output
                               : arena_printf(t.arena, "%s.tuning", compile_stem(&options, t.bench.source));
     t.journal_path = arena_printf(t.arena, "%s.orders.log", t.output);
-    if (!may_write(&t, t.output) || (options.bench_plot && !may_write(&t, options.bench_plot)))
+    bool writes = !options.tune_trials;
+    if (writes && (!may_write(&t, t.output) || (options.bench_plot && !may_write(&t, options.bench_plot))))
         return EXIT_FILE;
     if (!folder_make(t.arena, "tilecc-tune", &folder)) {
         driver_error(&options, "cannot make the folder '%s': %s", folder.path, strerror(errno));
@@ -390,8 +437,9 @@ enum exit_code tune_orders_main(const struct options *given)
     t.progress = progress_open(t.arena);
     options.bench = &t.bench;
     options.output = arena_printf(t.arena, "%s/kernels.o", folder.path);
-    int log = open_alone(&t);
-    enum exit_code code = log >= 0 && read_before(&t) ? search_all(&t) : EXIT_FILE;
+    int log = writes ? open_alone(&t) : -1;
+    bool ready = !writes || (log >= 0 && read_before(&t));
+    enum exit_code code = ready ? search_all(&t) : EXIT_FILE;
     orders_program_end(&t.program);
     folder_remove(&folder);
     if (log >= 0)

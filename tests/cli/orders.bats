@@ -10,6 +10,7 @@ setup_file() {
 }
 
 native() { LD_LIBRARY_PATH=$BATS_FILE_TMPDIR tilecc tune --native -arch=sm_90a --budget=0.2 "$@"; }
+trials() { LD_LIBRARY_PATH=$BATS_FILE_TMPDIR tilecc tune --native -arch=sm_90a --trials=50 k.tile "$@"; }
 call='k_axpy(2, [5000])'
 
 @test "an order is found, told, drawn, written, and taken without a GPU; another search begins with it" {
@@ -39,6 +40,19 @@ call='k_axpy(2, [5000])'
     expect 0 tilecc -arch=sm_90a --tuning=cut.tuning k.tile -o cut.o
     contains order-left-out
     cmp cut.o plain.o
+}
+
+@test "orders drawn at random are compared, and none is written" {
+    expect 0 trials "$call"
+    contains 'the same bits over 200 launches'
+    contains '50 orders of 1 kernel, 0 wrong'
+    [ ! -e k.tuning ]
+    FAKE_DIFFERS=1 expect 5 trials "$call"
+    contains 'please report it'
+    expect 2 trials "$call" -o k.tuning
+    contains '--trials looks for no faster order'
+    expect 2 tilecc tune -arch=sm_90a --trials=50 k.tile "$call"
+    contains "belong to 'tilecc tune --native'"
 }
 
 @test "what the file holds stays, and its schedules are those whose code is searched" {

@@ -20,7 +20,7 @@ static const double
     coolest = 0.1,
     least_error = 1e-4,
     doubt = 0.7; /* of a measurement's error, by which a step must be better than it seems: most steps change nothing */
-static const int pairs_of[] = {[ORDERS_LOOK] = 3, [ORDERS_MEASURE] = 12, [ORDERS_JUDGE] = 32};
+static const int pairs_of[] = {[ORDERS_LOOK] = 2, [ORDERS_MEASURE] = 6, [ORDERS_JUDGE] = 16};
 
 /* ---- questions ---- */
 

@@ -9,9 +9,10 @@
  *   weigh.c         where one cycle more matters, and so where moves are drawn
  *   prune.c         what an order brings by its parts; parts that bring nothing go
  *   gates.c         what an order must pass before it is written
+ *   trial.c         orders drawn at random instead, compared: whether the rules of the proofs hold on a GPU
  *   tell.c, plot.c  the report, and the search as a picture
  *
- * anneal.c, weigh.c, prune.c, gates.c and journal.c know no driver and no device: what they ask is answered by a struct
+ * anneal.c, weigh.c, prune.c, gates.c, trial.c and journal.c know no driver and no device: what they ask is answered by a struct
  * orders_machine, in tests a formula.  All they do follows from the seed and the answers. */
 #ifndef TILECC_ORDERS_H
 #define TILECC_ORDERS_H
@@ -141,6 +142,24 @@ const char *orders_refuse_code(const struct orders_machine *machine);
 /* Whether the best order passes; `text`: as it will be written. */
 void orders_pass_gates(struct orders_search *search, const char *text, struct orders_gates *gates);
 
+/* ---- trials ---- */
+
+struct orders_trial {
+    struct arena *arena;
+    struct orders_machine machine;
+    void (*progress)(void *context, const struct orders_trial *trial);
+    void *progress_context;
+    const struct native_code *original;
+    uint64_t seed;
+    unsigned moves; /* as of the search */
+    int64_t wanted;
+    /* what comes of it */
+    int64_t orders, steps, launches, elements; /* steps: moves that were carried out */
+    int failed;
+    const char *failure; /* the last order that failed, as text */
+};
+void orders_try(struct orders_trial *trial);
+
 /* ---- the program ---- */
 
 /* A program of serve.h, and what it said. */
@@ -173,5 +192,6 @@ struct orders_machine orders_program_machine(struct orders_program *program, int
 
 void orders_tell(struct buffer *out, const struct orders_search *search, const struct orders_gates *gates,
                  const char *const *calls);
+void orders_tell_trial(struct buffer *out, const struct orders_trial *trial);
 void orders_plot(struct buffer *out, int count, const struct orders_search *const *searches, const char *const *names);
 #endif

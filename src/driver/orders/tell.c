@@ -60,6 +60,12 @@ static void put_effects(struct buffer *out, const struct orders_search *search)
     }
 }
 
+static void put_failure(struct buffer *out, const char *failure)
+{
+    if (failure)
+        buffer_printf(out, "    proved, and wrong nevertheless (please report it):\n%s", failure);
+}
+
 static void put_parts(struct buffer *out, const struct orders_search *search)
 {
     for (int i = 0; i < search->parts.count; i++) {
@@ -82,8 +88,7 @@ void orders_tell(struct buffer *out, const struct orders_search *search, const s
     put_effects(out, search);
     buffer_printf(out, "    %d orders tried, %d looks, %d measurements, %d steps taken, %d failed, in %.1f s\n",
                   search->tried, search->looked, search->measured, search->taken, search->failed, search->clock);
-    if (search->failure)
-        buffer_printf(out, "    proved, and wrong nevertheless (please report it):\n%s", search->failure);
+    put_failure(out, search->failure);
     put_parts(out, search);
     if (gates->launches)
         buffer_printf(out, "    proved; the same bits over %lld launches and %lld elements\n",
@@ -103,4 +108,15 @@ void orders_tell(struct buffer *out, const struct orders_search *search, const s
     }
     if (gates->refused)
         buffer_printf(out, "    the order of ptxas stays: %s\n", gates->refused);
+}
+
+void orders_tell_trial(struct buffer *out, const struct orders_trial *trial)
+{
+    buffer_printf(out, "    %lld orders by %lld moves: ", (long long)trial->orders, (long long)trial->steps);
+    if (trial->failed)
+        buffer_printf(out, "%d failed\n", trial->failed);
+    else
+        buffer_printf(out, "the same bits over %lld launches and %lld elements\n", (long long)trial->launches,
+                      (long long)trial->elements);
+    put_failure(out, trial->failure);
 }

@@ -7,7 +7,7 @@
 
 enum {
     FEW = 8,         /* instructions that are not weighed apart */
-    MOST_SHARE = 10, /* of a place that matters most, beside the 1 that each has */
+    MOST_SHARE = 60, /* of a place that matters most, beside the 1 that each has */
     LONGEST_STALL = 10
 };
 static const double least_effect = 0.002, /* of all instructions: less, and a search cannot pay */

@@ -1,9 +1,11 @@
 /* Random moves of a kernel's instructions: neighbours change places, one passes several, a stall count or a yield bit
- * changes.  A move is kept only if the proofs of same.c and proof.c hold for what came about; so a walk goes through right
+ * changes, for one instruction or a stretch of them.  A move is kept only if the proofs of same.c and proof.c hold for what came about; so a walk goes through right
  * orders alone. */
 #include "targets/nvptx/native/private.h"
 
-enum { MOST_SLIDE = 12, MOST_REPAIRS = 6 };
+enum { MOST_SLIDE = 12, MOST_SHIFT = 6, MOST_REPAIRS = 6, MOST_STRETCH = 32 };
+
+const char *const native_move_names[NATIVE_MOVES] = {"swap", "slide", "shift", "stall", "yield"};
 
 /* A block as it was before a step. */
 struct native_step {
@@ -83,32 +85,72 @@ static bool swap(struct native_code *code, int at, const struct native_block *bl
     return true;
 }
 
+/* Passes up to so many neighbours; gives how many. */
+static int pass(struct native_code *code, int at, int direction, int steps, const struct native_block *block)
+{
+    int done = 0;
+    for (; done < steps && swap(code, direction > 0 ? at : at - 1, block); done++)
+        at += direction;
+    return done;
+}
+
 /* One instruction passes several, up or down. */
 static bool slide(struct native_walk *walk, int at, const struct native_block *block)
 {
-    int steps = 1 + (int)draw(walk, MOST_SLIDE), direction = draw(walk, 2) ? 1 : -1, done = 0;
-    for (; done < steps && swap(walk->code, direction > 0 ? at : at - 1, block); done++)
-        at += direction;
+    int steps = 1 + (int)draw(walk, MOST_SLIDE), direction = draw(walk, 2) ? 1 : -1;
+    return pass(walk->code, at, direction, steps, block) > 0;
+}
+
+/* The end of a stretch that begins at a place: as often as not of that alone. */
+static int draw_end(struct native_walk *walk, int at, const struct native_block *block)
+{
+    int end = at + 1 + (draw(walk, 2) ? (int)draw(walk, MOST_STRETCH) : 0);
+    return end < block->end ? end : block->end;
+}
+
+/* All of one form in a stretch pass as many others, the foremost first, so that the distances between them stay. */
+static bool shift(struct native_walk *walk, int at, const struct native_block *block)
+{
+    struct native_code *code = walk->code;
+    const struct native_form *form = code->instructions[at].form;
+    int steps = 1 + (int)draw(walk, MOST_SHIFT), direction = draw(walk, 2) ? 1 : -1, done = 0;
+    int end = at + 2 + (int)draw(walk, MOST_STRETCH);
+    end = end < block->end ? end : block->end;
+    for (int i = 0; i < end - at; i++) {
+        int place = direction > 0 ? end - 1 - i : at + i;
+        if (code->instructions[place].form == form)
+            done += pass(code, place, direction, steps, block);
+    }
     return done > 0;
 }
 
-static bool change_stall(struct native_walk *walk, int at)
+static bool change_stall(struct native_walk *walk, int at, const struct native_block *block)
 {
-    struct native_instruction *in = &walk->code->instructions[at];
-    int stall = in->control.stall + (draw(walk, 3) ? -1 : 1);
-    if (native_is_wall(in) || stall < 1 || stall > NATIVE_MOST_STALL || in->control.stall == 0)
-        return false;
-    native_set_stall(in, stall);
-    return true;
+    int end = draw_end(walk, at, block), more = draw(walk, 3) ? -1 : 1, changed = 0;
+    for (; at < end; at++) {
+        struct native_instruction *in = &walk->code->instructions[at];
+        int stall = in->control.stall + more;
+        if (native_is_wall(in) || stall < 1 || stall > NATIVE_MOST_STALL || in->control.stall == 0)
+            continue;
+        native_set_stall(in, stall);
+        changed++;
+    }
+    return changed > 0;
 }
 
-static bool change_yield(struct native_walk *walk, int at)
+static bool change_yield(struct native_walk *walk, int at, const struct native_block *block)
 {
-    struct native_instruction *in = &walk->code->instructions[at];
-    if (native_is_wall(in) || in->control.stall > NATIVE_YIELD_STALL || in->control.stall < 2)
-        return false;
-    in->control.yield ^= 1;
-    return true;
+    int end = draw_end(walk, at, block), changed = 0;
+    unsigned char yield = walk->code->instructions[at].control.yield ^ 1;
+    for (; at < end; at++) {
+        struct native_instruction *in = &walk->code->instructions[at];
+        if (native_is_wall(in) || in->control.stall > NATIVE_YIELD_STALL || in->control.stall < 2 ||
+            in->control.yield == yield)
+            continue;
+        in->control.yield = yield;
+        changed++;
+    }
+    return changed > 0;
 }
 
 static bool change(struct native_walk *walk, int at, const struct native_block *block)
@@ -119,8 +161,9 @@ static bool change(struct native_walk *walk, int at, const struct native_block *
     switch (move) {
     case MOVE_SWAP: return swap(walk->code, at, block);
     case MOVE_SLIDE: return slide(walk, at, block);
-    case MOVE_STALL: return change_stall(walk, at);
-    default: return change_yield(walk, at);
+    case MOVE_SHIFT: return shift(walk, at, block);
+    case MOVE_STALL: return change_stall(walk, at, block);
+    default: return change_yield(walk, at, block);
     }
 }
 

@@ -233,7 +233,8 @@ struct native_code *native_read_order(const struct native_code *original, const 
 
 /* ---- moves --------------------------------------------------------------------------------------------------- */
 
-enum native_move { MOVE_SWAP, MOVE_SLIDE, MOVE_STALL, MOVE_YIELD, NATIVE_MOVES };
+enum native_move { MOVE_SWAP, MOVE_SLIDE, MOVE_SHIFT, MOVE_STALL, MOVE_YIELD, NATIVE_MOVES };
+extern const char *const native_move_names[NATIVE_MOVES];
 struct native_walk {
     struct native_code *code; /* the order so far, which is right */
     uint64_t seed;
