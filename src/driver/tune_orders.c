@@ -191,6 +191,8 @@ static void search_code(struct tuned_orders *t, const struct native_code *code, 
     orders_find(search);
     orders_journal_close(&journal);
     progress_clear(t->progress);
+    if (search->start && search->best_ratio >= 0) /* what the file holds is judged, and told of, in any case */
+        search->best = native_copy(search->start);
     native_write_order(code, search->best, &text);
     orders_pass_gates(search, text.data ? text.data : "", &gates);
     orders_tell(&told, search, &gates, calls);

@@ -42,6 +42,22 @@ call='k_axpy(2, [5000])'
     cmp cut.o plain.o
 }
 
+@test "another ptxas makes other code: a message, and that code; one whose cubins are cut off is told of" {
+    needs_ptxas
+    expect 0 native k.tile "$call"
+    grep -q ^native k.tuning
+    fake_ptxas <<<"exec '$PTXAS' -O1 \"\$@\""
+    expect 0 tilecc -arch=sm_90a --cuda-path=toolkit k.tile -o plain.o
+    expect 0 tilecc -arch=sm_90a --cuda-path=toolkit --tuning=k.tuning k.tile -o other.o
+    contains order-left-out
+    contains 'no code compiled here has its digest'
+    cmp other.o plain.o
+    fake_ptxas <<<"'$PTXAS' \"\$@\" | /usr/bin/head -c 2000"
+    expect 5 tilecc -arch=sm_90a --cuda-path=toolkit --tuning=k.tuning k.tile -o cut.o
+    contains 'no usable cubin'
+    [ ! -e cut.o ]
+}
+
 @test "orders drawn at random are compared, and none is written" {
     expect 0 trials "$call"
     contains 'the same bits over 200 launches'

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "base/progress.h"
 #include "driver/info/info.h"
 #include "targets/nvptx/native/native.h"
 #include "targets/target.h"
@@ -15,6 +16,7 @@ struct shown {
     const struct object *object;
     const char *name, *target, *digest;
     struct native_code *code;
+    struct progress *progress;
 };
 
 /* What an instruction depends on in its block: the last in front of it for each reason, back to a wall. */
@@ -78,6 +80,7 @@ static void print_order(const struct shown *s, uint64_t seed)
         native_walk_step(&walk);
     native_walk_end(&walk);
     native_write_order(s->code, walk.code, &text);
+    progress_clear(s->progress);
     printf("native %s %s # %s, %d of %d moves\n%s", s->target, s->digest, s->name, walk.taken, walk.tried,
            text.data ? text.data : "");
     buffer_free(&text);
@@ -102,15 +105,30 @@ static bool open_image(const struct object *object, const char *name, const Elf6
     return true;
 }
 
+/* The name of an image of machine code; NULL: the section is none. */
+static const char *image_name(const struct object *object, const Elf64_Shdr *names, unsigned number, Elf64_Shdr *section)
+{
+    const char *name = object_named_section(object, names, number, IMAGE_SECTION, section);
+    return name && !info_is_ptx(name) ? name : NULL;
+}
+
 int info_print_native(const struct object *object, const Elf64_Shdr *names, const char *seed)
 {
-    int count = 0;
+    struct progress *progress = progress_open(object->arena);
+    Elf64_Shdr section;
+    int count = 0, images = 0;
+    for (unsigned i = 0; i < object->header.e_shnum; i++)
+        images += image_name(object, names, i, &section) != NULL;
+    progress_expect(progress, images);
     for (unsigned i = 0; i < object->header.e_shnum; i++) {
-        Elf64_Shdr section;
         struct shown s;
-        const char *name = object_named_section(object, names, i, IMAGE_SECTION, &section);
-        if (!name || info_is_ptx(name) || !open_image(object, name, &section, &s))
+        const char *name = image_name(object, names, i, &section);
+        if (!name || !open_image(object, name, &section, &s))
             continue;
+        s.progress = progress;
+        if (seed)
+            progress_show(progress, s.name);
+        progress_pass(progress, 1);
         if (count++ == 0 && seed)
             printf("tuning 1\n");
         if (!seed)
@@ -121,5 +139,6 @@ int info_print_native(const struct object *object, const Elf64_Shdr *names, cons
             printf("# %s: no other order is tried: %s\n", s.name,
                    s.code->problem ? s.code->problem : "that of ptxas is not proved");
     }
+    progress_clear(progress);
     return count;
 }
