@@ -77,6 +77,7 @@ TUNE_NATIVE|--native|tilecc -arch=cpu OPT k.tile; ls
 TUNE_MOVES|--moves=swap|tilecc -arch=cpu OPT k.tile; ls
 TUNE_TEMPERATURE|--temperature=0.1|tilecc -arch=cpu OPT k.tile; ls
 TUNE_RESTARTS|--restarts=3|tilecc -arch=cpu OPT k.tile; ls
+TUNE_TRIALS|--trials=3|tilecc -arch=cpu OPT k.tile; ls
 FORMAT|-fdiagnostics-format=json|echo bad >b.tile; tilecc OPT b.tile
 ERROR_LIMIT|-ferror-limit=1|sed 's/x\[/z[/; s/a \*/q */' k.tile >b.tile; tilecc -fsyntax-only OPT b.tile
 JOBS|-j3|MAKEFLAGS= tilecc -v -arch=sm_80 --dryrun OPT k.tile

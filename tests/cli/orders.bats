@@ -9,7 +9,7 @@ setup_file() {
         -o "$BATS_FILE_TMPDIR/libcuda.so.1" -lpthread
 }
 
-native() { LD_LIBRARY_PATH=$BATS_FILE_TMPDIR tilecc tune --native -arch=sm_90a --budget=0.2 "$@"; }
+native() { LD_LIBRARY_PATH=$BATS_FILE_TMPDIR tilecc tune --native -arch=sm_90a --budget=0.6 "$@"; }
 trials() { LD_LIBRARY_PATH=$BATS_FILE_TMPDIR tilecc tune --native -arch=sm_90a --trials=50 k.tile "$@"; }
 call='k_axpy(2, [5000])'
 
