@@ -24,13 +24,17 @@ static bool stride_is_one(const struct ir_operation *operation, const struct cpu
     struct ir_access access;
     ir_access_of(operation, &access);
     int dimension = 0;
+    bool gathered = false; /* all index tiles stand for the same dimensions, where the first of them is */
     for (int d = 0; d < access.rank; d++) {
-        if (access.place[d] == IR_GATHER)
-            return false;
-        if (access.place[d] == IR_POINT)
-            continue;
-        if (dimension++ == point->lanes_dim)
+        if (access.place[d] == IR_GATHER) {
+            int behind = gathered ? dimension : dimension + access.index[d]->type->rank;
+            if (point->lanes_dim >= dimension && point->lanes_dim < behind)
+                return false;
+            dimension = behind;
+            gathered = true;
+        } else if (access.place[d] != IR_POINT && dimension++ == point->lanes_dim) {
             return access.view->type->stride[d] == 1;
+        }
     }
     return false;
 }
