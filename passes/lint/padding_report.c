@@ -165,11 +165,51 @@ static void propose(const struct padding_walk *w, struct diagnostic *d, const st
 static const char *outside_words(const struct padding_walk *w, const struct padding_finding *finding)
 {
     struct known outside = finding->outside;
-    if (finding->op->operands[0]->type->element == IR_BOOL && outside.kind == KNOWN_NUMBER)
+    if (outside.kind != KNOWN_NUMBER)
+        return "something";
+    if (finding->op->operands[0]->type->element == IR_BOOL)
         return outside.low != 0 ? "true" : "false";
-    if (outside.kind == KNOWN_NUMBER)
-        return arena_printf(w->lint->arena, "%g", outside.low);
+    return arena_printf(w->lint->arena, "%g", outside.low);
+}
+
+/* What is read there is 0; what is computed of it is another number. */
+static const char *read_words(const struct padding_finding *finding)
+{
+    struct known outside = finding->outside;
+    if (outside.kind == KNOWN_NUMBER && outside.low == 0 && finding->op->operands[0]->type->element != IR_BOOL)
+        return "which read as 0";
     return "computed from 0";
+}
+
+/* What becomes of the result. */
+static const char *effect_words(const struct padding_walk *w, const struct padding_finding *finding)
+{
+    const struct ir_operation *op = finding->op;
+    struct arena *arena = w->lint->arena;
+    const char *there = outside_words(w, finding);
+    bool is_known = finding->outside.kind == KNOWN_NUMBER;
+    if (op->opcode == OP_SORT)
+        return "they come among the others";
+    if (op->opcode == OP_HISTOGRAM)
+        return is_known ? arena_printf(arena, "each is counted as %s", there) : "each is counted";
+    if (op->opcode == OP_DOT)
+        return "they are added to the product";
+    int kind = op->opcode == OP_MIN   ? IR_REDUCE_MIN
+               : op->opcode == OP_MAX ? IR_REDUCE_MAX
+                                      : (int)ir_number(op, IR_ATTRIBUTE_KIND, IR_REDUCE_ADD);
+    switch (kind) {
+    case IR_REDUCE_ADD: return arena_printf(arena, "each adds %s to the sum", there);
+    case IR_REDUCE_MUL: return arena_printf(arena, "each multiplies the product by %s", there);
+    case IR_REDUCE_MIN:
+        return is_known ? arena_printf(arena, "a minimum above %s comes out as %s", there, there)
+                        : "the minimum may be one of them";
+    case IR_REDUCE_MAX:
+        return is_known ? arena_printf(arena, "a maximum below %s comes out as %s", there, there)
+                        : "the maximum may be one of them";
+    case IR_REDUCE_AND: return "one of them makes the result false";
+    case IR_REDUCE_OR: return "one of them makes the result true";
+    default: return "the result is another with them";
+    }
 }
 
 /* Whether index tiles are what the finding is about. */
@@ -214,8 +254,8 @@ static struct diagnostic *begin(const struct padding_walk *w, const struct paddi
             "an index that lies outside of `%s` is %s here, and an element of `%s` is changed there, too", view, there,
             view_name(op));
     return diag_report(w->lint->diagnostics, DIAGNOSTIC_W1011, op->at,
-                       "`%s` takes in what lies outside of `%s`: it is %s there, and neutral would be %s",
-                       name_of(w, op), view, there, neutral_words(op));
+                       "`%s` counts elements of the tile that lie outside of `%s`, %s: %s", name_of(w, op), view,
+                       read_words(finding), effect_words(w, finding));
 }
 
 static void note_pad(const struct padding_walk *w, struct diagnostic *d, const struct padding_pad *pad)

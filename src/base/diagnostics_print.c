@@ -108,6 +108,36 @@ static void print_tag(struct buffer *out, const struct diagnostic *diagnostic)
         buffer_printf(out, " [%s]\n", info->code);
 }
 
+static void show_part(struct buffer *out, const char *text, size_t first, size_t end)
+{
+    int length;
+    for (size_t i = first; i < end; i += (size_t)length)
+        show_character(out, text + i, end - i, 0, &length);
+}
+
+/* What is put in front of something and behind it is shown as one change: "x" -> "load(x)".  Returns the second. */
+static const struct fixit *print_pair(struct buffer *out, const struct fixit *first, bool color)
+{
+    const struct fixit *second = first->next;
+    const char *text;
+    size_t size;
+    if (!second || second->grade != first->grade || second->at.source != first->at.source ||
+        second->at.line != first->at.line || first->at.end_column != first->at.column ||
+        second->at.end_column != second->at.column || second->at.column <= first->at.column || first->at.column < 1 ||
+        !(text = source_line(first->at, &size)) || (size_t)second->at.column - 1 > size)
+        return NULL;
+    size_t from = (size_t)first->at.column - 1, to = (size_t)second->at.column - 1;
+    print_head(out, first->at, SEVERITY_note, color);
+    buffer_printf(out, "%s: \"", fixit_words[first->grade]);
+    show_part(out, text, from, to);
+    buffer_puts(out, "\" -> \"");
+    show_text(out, first->replacement);
+    show_part(out, text, from, to);
+    show_text(out, second->replacement);
+    buffer_puts(out, "\"\n");
+    return second;
+}
+
 static void print_fixit(struct buffer *out, const struct fixit *fixit, bool color)
 {
     print_head(out, fixit->at, SEVERITY_note, color);
@@ -117,11 +147,7 @@ static void print_fixit(struct buffer *out, const struct fixit *fixit, bool colo
     buffer_printf(out, "%s: ", fixit_words[fixit->grade]);
     if (shown && fixit->at.end_column > fixit->at.column && first <= size && width <= size - first) {
         buffer_puts(out, "\"");
-        for (size_t i = first; i < first + width;) {
-            int length;
-            show_character(out, text + i, first + width - i, 0, &length);
-            i += (size_t)length;
-        }
+        show_part(out, text, first, first + width);
         buffer_puts(out, "\" -> \"");
     } else {
         buffer_puts(out, "insert \"");
@@ -168,8 +194,13 @@ void diag_print(struct diagnostics *diagnostics, FILE *file, bool color)
             buffer_putc(&out, '\n');
             print_caret_lines(&out, note->at, color);
         }
-        for (const struct fixit *fixit = d->fixits; fixit; fixit = fixit->next)
-            print_fixit(&out, fixit, color);
+        for (const struct fixit *fixit = d->fixits; fixit; fixit = fixit->next) {
+            const struct fixit *second = print_pair(&out, fixit, color);
+            if (second)
+                fixit = second;
+            else
+                print_fixit(&out, fixit, color);
+        }
     }
     if (diagnostics->limit && diagnostics->errors > diagnostics->limit)
         buffer_printf(&out, "tilecc: note: %d more errors are not shown\n", diagnostics->errors - diagnostics->limit);

@@ -580,3 +580,25 @@ END
     run "$TILECC" --interpret='k([2, 2], [2])' -Werror=race -Wno-overlap k.tile
     [ "$status" -eq 1 ]
 }
+
+@test "W1011 says what becomes of the result, and shows what is put round a load as one change" {
+    cd "$BATS_TEST_TMPDIR"
+    while IFS='~' read -r words body; do
+        write "$R" "$body"
+        "$TILECC" -fsyntax-only k.tile 2>log
+        grep -qF "\` counts elements of the tile that lie outside of \`x\`, $words [-Wpadding]" log || { cat log; false; }
+    done <<'SAID'
+which read as 0: a maximum below 0 comes out as 0~y[m] = max(x[m, 0 +: 64]);
+which read as 0: a minimum above 0 comes out as 0~y[m] = min(x[m, 0 +: 64]);
+computed from 0: a maximum below 1 comes out as 1~y[m] = max(exp(x[m, 0 +: 64]));
+which read as 0: each multiplies the product by 0~y[m] = product(x[m, 0 +: 64]);
+computed from 0: each adds 1 to the sum~y[m] = sum(exp(x[m, 0 +: 64]));
+computed from 0: each adds something to the sum~y[m] = sum(exp(x[m, 0 +: 64] - x[m, 0]));
+computed from 0: one of them makes the result true~y[m] = f32(any(x[m, 0 +: 64] < 1.0));
+which read as 0: they come among the others~y[m] = sort(x[m, 0 +: 64])[0];
+SAID
+    write "$R" 'y[m] = max(x[m, 0 +: 64]);'
+    "$TILECC" -fsyntax-only k.tile 2>log
+    grep -qF 'fix-it (probable): "x[m, 0 +: 64]" -> "load(x[m, 0 +: 64], other = -inf)"' log
+    [ "$("$TILECC" -fsyntax-only -fdiagnostics-format=json k.tile 2>&1 | grep -o '"replacement"' | wc -l)" = 2 ]
+}

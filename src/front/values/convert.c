@@ -318,9 +318,11 @@ bool convert_unify(struct elaborator *e, int count, struct value *values, const 
     return convert_unify_elements(e, count, values, what, at) && convert_broadcast(e, count, values, what, at);
 }
 
+/* The extents of `dimension` do not agree; -1: the ranks do not. */
 static bool report_shapes(struct elaborator *e, int count, struct value *values, const char *what, struct location at,
-                          bool ranks)
+                          int dimension)
 {
+    bool ranks = dimension < 0;
     const struct value *first = NULL, *second = NULL;
     for (int i = 0; i < count; i++)
         if (values[i].run->type->rank > 0) {
@@ -344,8 +346,8 @@ static bool report_shapes(struct elaborator *e, int count, struct value *values,
         !ranks   ? ""
         : column ? "`v[:, None]`"
                  : "`v[None, :]`");
-    front_note_shape(e, d, *first, "the left side");
-    front_note_shape(e, d, *second, "the right side");
+    front_note_side(e, d, *first, "the left side", dimension);
+    front_note_side(e, d, *second, "the right side", dimension);
     return false;
 }
 
@@ -360,7 +362,7 @@ bool convert_broadcast(struct elaborator *e, int count, struct value *values, co
         if (type->rank == 0)
             continue;
         if (rank && type->rank != rank)
-            return report_shapes(e, count, values, what, at, true);
+            return report_shapes(e, count, values, what, at, -1);
         if (!rank) {
             rank = type->rank;
             memcpy(extent, type->extent, sizeof extent);
@@ -371,7 +373,7 @@ bool convert_broadcast(struct elaborator *e, int count, struct value *values, co
             if (type->extent[d] == extent[d] || type->extent[d] == 1)
                 continue;
             if (extent[d] != 1)
-                return report_shapes(e, count, values, what, at, false);
+                return report_shapes(e, count, values, what, at, d);
             extent[d] = type->extent[d];
             if (!merged) {
                 merged = ARENA_NEW(e->arena, struct origin);

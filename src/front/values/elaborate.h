@@ -184,6 +184,9 @@ const char *front_describe(struct elaborator *e, struct value v); /* "f32[128, 6
 const char *front_type_text(struct elaborator *e, const struct ir_type *type);
 const char *front_source(struct elaborator *e, const struct ast_expression *expression);
 void front_note_shape(struct elaborator *e, struct diagnostic *diagnostic, struct value v, const char *what);
+/* Of two values whose shapes do not fit: where the extent comes from that is wrong; -1, or nobody knows: what it is. */
+void front_note_side(struct elaborator *e, struct diagnostic *diagnostic, struct value v, const char *what,
+                     int dimension);
 /* The notes on each extent alone; `whose`: "its" or "the expected". */
 void front_note_extents(struct elaborator *e, struct diagnostic *diagnostic, const struct ir_type *type,
                         const struct origin *origin, const char *whose);

@@ -174,13 +174,14 @@ static bool dot_elements(enum ir_element a, enum ir_element b, enum ir_element *
     }
 }
 
-static struct diagnostic *refuse_dot(struct elaborator *e, struct value a, struct value b, const char *why,
-                                     struct location at)
+/* `left` and `right`: the dimensions whose extents do not fit; -1: it is not about extents. */
+static struct diagnostic *refuse_dot(struct elaborator *e, struct value a, struct value b, int left, int right,
+                                     const char *why, struct location at)
 {
     struct diagnostic *d = front_report(e, DIAGNOSTIC_E0316, at, "`@` does not take %s and %s: %s",
                                         front_describe(e, a), front_describe(e, b), why);
-    front_note_shape(e, d, a, "the left side");
-    front_note_shape(e, d, b, "the right side");
+    front_note_side(e, d, a, "the left side", left);
+    front_note_side(e, d, b, "the right side", right);
     if (value_is_tile(a) && value_is_tile(b) && a.run->type->rank == 1 && b.run->type->rank == 1)
         front_note(e, d, at, "the inner product of two rows is `sum(a * b)`");
     return d;
@@ -189,7 +190,7 @@ static struct diagnostic *refuse_dot(struct elaborator *e, struct value a, struc
 static struct value report_dot(struct elaborator *e, struct value a, struct value b, const char *why,
                                struct location at)
 {
-    refuse_dot(e, a, b, why, at);
+    refuse_dot(e, a, b, -1, -1, why, at);
     return value_error(at);
 }
 
@@ -233,7 +234,7 @@ struct value operate_dot(struct elaborator *e, struct value a, struct value b, s
         return report_dot(e, a, b, "ranks are equal and 2 or more", at);
     if (x->extent[rank - 1] != y->extent[rank - 2]) {
         struct diagnostic *wrong = refuse_dot(
-            e, a, b, "the last extent on the left is the one before the last on the right", at);
+            e, a, b, rank - 1, rank - 2, "the last extent on the left is the one before the last on the right", at);
         if (x->extent[rank - 1] == y->extent[rank - 1])
             propose_trans(e, wrong, b, "right");
         else if (x->extent[rank - 2] == y->extent[rank - 2])
@@ -242,8 +243,10 @@ struct value operate_dot(struct elaborator *e, struct value a, struct value b, s
     }
     int64_t extent[IR_MAX_RANK] = {0};
     for (int d = 0; d < rank - 2; d++) {
-        if (x->extent[d] != y->extent[d])
-            return report_dot(e, a, b, "the leading extents are a batch and equal", at);
+        if (x->extent[d] != y->extent[d]) {
+            refuse_dot(e, a, b, d, d, "the leading extents are a batch and equal", at);
+            return value_error(at);
+        }
         extent[d] = x->extent[d];
     }
     extent[rank - 2] = x->extent[rank - 2];

@@ -150,6 +150,16 @@ void front_note_shape(struct elaborator *e, struct diagnostic *diagnostic, struc
     front_note_extents(e, diagnostic, v.run->type, v.origin, "its");
 }
 
+void front_note_side(struct elaborator *e, struct diagnostic *diagnostic, struct value v, const char *what,
+                     int dimension)
+{
+    if (dimension >= 0 && v.origin && v.origin->extent[dimension].text)
+        front_note(e, diagnostic, v.origin->extent[dimension].at, "extent %d of %s, %lld, comes from `%s` here",
+                   dimension, what, (long long)v.run->type->extent[dimension], v.origin->extent[dimension].text);
+    else
+        front_note(e, diagnostic, v.at, "%s is %s", what, front_describe(e, v));
+}
+
 void front_note_extents(struct elaborator *e, struct diagnostic *diagnostic, const struct ir_type *type,
                         const struct origin *origin, const char *whose)
 {
