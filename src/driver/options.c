@@ -93,26 +93,53 @@ static int find_option(const char *argument, const char **value)
     return best;
 }
 
-/* Options of nvcc that stand for something here. */
+/* Options of nvcc and of C compilers that stand for something here, alone or in front of =. */
 static const struct {
     const char *spelling, *here;
 } foreign_options[] = {
-    {"-maxrregcount", "-Xptxas=--maxrregcount=N is it, and `maxnreg` in tune() bounds the registers of one kernel"},
-    {"--maxrregcount", "-Xptxas=--maxrregcount=N is it, and `maxnreg` in tune() bounds the registers of one kernel"},
+    {"-maxrregcount", "-Xptxas=--maxrregcount=N, and `maxnreg` in tune() bounds the registers of one kernel"},
+    {"--maxrregcount", "-Xptxas=--maxrregcount=N, and `maxnreg` in tune() bounds the registers of one kernel"},
+    {"-gencode", "-arch=sm_80,sm_90a,compute_90 names all machine code and PTX of an object"},
+    {"--generate-code", "-arch=sm_80,sm_90a,compute_90 names all machine code and PTX of an object"},
+    {"--gpu-architecture", "-arch=sm_80,sm_90a,compute_90 names all machine code and PTX of an object"},
+    {"--gpu-code", "-arch=sm_80,sm_90a,compute_90 names all machine code and PTX of an object"},
+    {"--target", "-arch names GPUs, --host-target the processor and system of the object"},
+    {"-march", "-arch=cpu is code for each set of instructions of which the processor takes the best; --cpu-isa chooses one"},
+    {"-mcpu", "-arch=cpu is code for each set of instructions of which the processor takes the best; --cpu-isa chooses one"},
+    {"-ptx", "--emit=ptx, or -S"},
+    {"--ptx", "--emit=ptx, or -S"},
+    {"-cubin", "--emit=cubin"},
+    {"--cubin", "--emit=cubin"},
+    {"-fatbin", "--emit=fatbin"},
+    {"--fatbin", "--emit=fatbin"},
+    {"--keep", "--save-temps"},
+    {"-G", "-g: lines and names for a debugger, with the code as it is; -O0 is easier to follow"},
+    {"--device-debug", "-g: lines and names for a debugger, with the code as it is; -O0 is easier to follow"},
+    {"--use_fast_math", "tile-library(7) tells the error of each function; --strict-fp alone changes how floats are computed"},
+    {"-use_fast_math", "tile-library(7) tells the error of each function; --strict-fp alone changes how floats are computed"},
+    {"-ffast-math", "tile-library(7) tells the error of each function; --strict-fp alone changes how floats are computed"},
+    {"-fPIC", "each object may go into a shared library: nothing is needed"},
+    {"-fpic", "each object may go into a shared library: nothing is needed"},
+    {"-fPIE", "each object may go into a shared library: nothing is needed"},
+    {"-shared", "an object goes into a shared library by the C compiler, and --emit=python makes one"},
+    {"--cache-dir", "the variable TILECC_CACHE names the folder of compiled code"},
+    {"--verbose", "-v"},
+    {"-V", "--version"},
+    {"-h", "--help"},
 };
 
 static bool unknown_option(struct options *options, const char *argument)
 {
+    const char *equals = strchr(argument, '=');
+    const char *name = equals ? arena_substring(options->arena, argument, (size_t)(equals - argument)) : argument;
     for (size_t i = 0; i < sizeof foreign_options / sizeof *foreign_options; i++)
-        if (starts_with(argument, foreign_options[i].spelling)) {
-            driver_error(options, "unknown option '%s'; %s", argument, foreign_options[i].here);
+        if (strcmp(name, foreign_options[i].spelling) == 0) {
+            driver_error(options, "unknown option '%s'; here: %s", argument, foreign_options[i].here);
             return false;
         }
     const char *spellings[OPTION_COUNT];
     for (int i = 0; i < OPTION_COUNT; i++)
         spellings[i] = option_info[i].spelling;
-    const char *equals = strchr(argument, '=');
-    const char *name = equals ? arena_substring(options->arena, argument, (size_t)(equals - argument)) : argument;
     const char *nearest = suggest_nearest(name, OPTION_COUNT, spellings);
     if (nearest && strcmp(nearest, name) != 0)
         driver_error(options, "unknown option '%s'; did you mean '%s'?", argument, nearest);

@@ -13,8 +13,8 @@ load helper
     contains "did you mean '--emit'?"
     expect 2 tilecc -fsyntax-olny k.tile
     contains "did you mean '-fsyntax-only'?"
-    expect 2 tilecc -G k.tile
-    contains "unknown option '-G'; see tilecc --help"
+    expect 2 tilecc -Z k.tile
+    contains "unknown option '-Z'; see tilecc --help"
     expect 2 tilecc --zzzzzzzz k.tile
     contains "see tilecc --help"
 }
@@ -333,8 +333,13 @@ object  k.a(a_long_name_of_an_object.o): $(uname -m)" ]
     said 2 'there is no pass' --passes=nothing --emit=tir k.tile
     said 2 'k_axpy: view x is NULL' --interpret='k_axpy(2, none, [4])' k.tile
     said 2 'needs -MD' -MP k.tile
-    said 2 '-Xptxas=--maxrregcount=N is it' -maxrregcount=32 k.tile
-    said 2 '-Xptxas=--maxrregcount=N is it' --maxrregcount 32 k.tile
+    said 2 'here: -Xptxas=--maxrregcount=N, and' -maxrregcount=32 k.tile
+    said 2 'here: -Xptxas=--maxrregcount=N, and' --maxrregcount 32 k.tile
+    said 2 "'-gencode=arch=compute_80,code=sm_80'; here: -arch=sm_80" -gencode=arch=compute_80,code=sm_80 k.tile
+    said 2 'here: --emit=ptx, or -S' --ptx k.tile
+    said 2 'here: each object may go into a shared library' -fPIC k.tile
+    said 2 'here: the variable TILECC_CACHE' --cache-dir=x k.tile
+    said 2 "did you mean '--help'" -help
     said 3 "cannot write 'none/k.o'" -arch=cpu -o none/k.o k.tile
     expect 2 tilecc -fdiagnostics-format=json --nonsense -fdiagnostics-format=text k.tile # the last one counts
     contains "tilecc: error: unknown option"
