@@ -166,7 +166,8 @@ static int count_parts(const struct compilation *compilation)
     return count;
 }
 
-/* ", such as --spec 'softmax<f16>[B=1024] sm_90a aligned'": the first one; of fatbins, which hold all facts, none. */
+/* " choose one with --spec and -arch, such as --spec 'softmax<f16>[B=1024] sm_90a aligned',": the first one; of fatbins,
+ * of which each holds what a C function runs on all GPUs, nothing chooses one. */
 static const char *example_spec(const struct compilation *compilation)
 {
     if (emit_is_called(compilation->options->emit))
@@ -175,18 +176,17 @@ static const char *example_spec(const struct compilation *compilation)
         for (int k = 0; k < compilation->module->entries.data[i].variants.count; k++) {
             const struct kernel_variant *variant = &compilation->module->entries.data[i].variants.data[k];
             if (compilation->options->emit == EMIT_TIR || target_rows[variant->target].kind == TARGET_NVPTX)
-                return arena_printf(compilation->arena, ", such as --spec '%s'", variant->label);
+                return arena_printf(compilation->arena, " choose one with --spec and -arch, such as --spec '%s',",
+                                    variant->label);
         }
     return "";
 }
 
 static bool report_parts(struct compilation *compilation, int count, bool is_text)
 {
-    driver_error(
-        compilation->options,
-        "%d instances give a file each; choose one with --spec and -arch%s, give -o a folder that is there, or leave "
-        "it away%s",
-        count, example_spec(compilation), is_text ? ", or have all behind each other with -o -" : "");
+    driver_error(compilation->options, "%d %s give a file each;%s give -o a folder that is there, or leave -o out%s",
+                 count, emit_is_called(compilation->options->emit) ? "variants" : "instances",
+                 example_spec(compilation), is_text ? ", or have all behind each other with -o -" : "");
     compilation->code = EXIT_USAGE;
     return false;
 }

@@ -38,6 +38,8 @@ load helper
     if [ -n "${FATBINARY-}" ]; then
         expect 0 tilecc -arch=sm_80,sm_90a --emit=fatbin --spec 'axpy[B=64]' k.tile
         [ "$(od -An -tx4 -N4 k_axpy.fatbin | tr -d ' ')" = ba55ed50 ]
+        expect 2 tilecc -arch=sm_80,sm_90a --emit=fatbin --spec 'axpy[B=64]' k.tile -o one.fatbin
+        contains '2 variants give a file each; give -o a folder'
     fi
     expect 2 tilecc -arch=compute_80 --emit=cubin -o k.cubin k.tile
     contains "compute_80 is PTX"

@@ -74,7 +74,7 @@ END
 @test "a spec names one of the instances that differ in facts, as messages do" {
     local softmax="$SRCDIR/examples/softmax.tile" spec='softmax<f16>[B=1024]'
     expect 2 tilecc -arch=sm_80 --emit=tir --spec "$spec" -o one.tir "$softmax"
-    contains "2 instances give a file each; choose one with --spec and -arch, such as --spec '$spec sm_80 aligned', give -o a folder that is there, or leave it away"
+    contains "2 instances give a file each; choose one with --spec and -arch, such as --spec '$spec sm_80 aligned', give -o a folder that is there, or leave -o out"
     expect 0 tilecc -arch=sm_80 --emit=tir --spec "$spec sm_80 aligned" -o aligned.tir "$softmax"
     grep -q 'align(16)' aligned.tir
     [ "$(grep -c '^kernel' aligned.tir)" = 1 ]

@@ -260,7 +260,7 @@ END
     chmod +x toolkit/bin/ptxas
     run "$TILECC" -arch=sm_80 --emit=cubin --cuda-path="$PWD/toolkit" -o x.cubin softmax.tile
     [ "$status" -eq 2 ]
-    [[ $output == *" instances give a file each; choose one with --spec and -arch, such as --spec 'softmax<f32>[B=256] sm_80 aligned', give -o a folder that is there, or leave it away"* ]]
+    [[ $output == *" instances give a file each; choose one with --spec and -arch, such as --spec 'softmax<f32>[B=256] sm_80 aligned', give -o a folder that is there, or leave -o out"* ]]
     [ ! -e started ]
 }
 

@@ -314,6 +314,28 @@ project_of_readme() {
     make -q -C of_readme
 }
 
+@test "a prefix with a space, one that moves by DESTDIR, and uninstall, which leaves what others have" {
+    command -v pkg-config >/dev/null || skip "no pkg-config"
+    make -s -C "$BUILDDIR" install PREFIX="$PWD/a prefix" >install.log 2>&1 || { cat install.log; false; }
+    project_of_readme of_readme
+    readme make | sed 's/-arch=[^ ]*/-arch=cpu/' >of_readme/Makefile
+    PKG_CONFIG_PATH="$PWD/a prefix/lib/pkgconfig" make -s -C of_readme CC="${CC:-cc}"
+    of_readme/app
+    touch "a prefix/lib/libother.a" "a prefix/share/man/man7/other.7"
+    make -s -C "$BUILDDIR" uninstall PREFIX="$PWD/a prefix"
+    [ "$(cd "a prefix" && find . ! -type d | sort | tr '\n' ' ')" = "./lib/libother.a ./share/man/man7/other.7 " ]
+    make -s -C "$BUILDDIR" install DESTDIR="$PWD/root" PREFIX=/opt/tile >install.log 2>&1 || { cat install.log; false; }
+    grep -qx 'prefix=/opt/tile' root/opt/tile/lib/pkgconfig/tilecc.pc
+    for file in bin/tilecc lib/libtilert.so.0 share/man/man5/tilecc-tuning.5 share/doc/tilecc/CHANGELOG.md share/doc/tilecc/LICENSE.runtime; do
+        [ -e "root/opt/tile/$file" ]
+    done
+    make -s -C "$BUILDDIR" uninstall DESTDIR="$PWD/root" PREFIX=/opt/tile
+    [ -z "$(find root ! -type d)" ]
+    make -s -C "$BUILDDIR" install PREFIX=here >install.log 2>&1 && false
+    grep -q 'PREFIX is where files are used' install.log
+    [ ! -e "$BUILDDIR/here" ]
+}
+
 @test "the CMakeLists.txt of the README, and a project of C++ alone with a plug-in" {
     command -v cmake >/dev/null || skip "no cmake"
     [ -n "${PTXAS-}" ] || skip "no ptxas"
