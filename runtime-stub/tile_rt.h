@@ -20,6 +20,10 @@
 
 #ifdef __cplusplus
 extern "C" {
+#ifdef __clang__
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wold-style-cast" /* inline functions are those of C */
+#endif
 #endif
 
 /* ---- what users see.  src/driver/header/header.c copies this block and the next two from here into each header. -------- */
@@ -37,7 +41,11 @@ struct CUstream_st; /* what CUstream and cudaStream_t point to */
 #endif
 
 /* Pass this as the stream to run on the host's processor, on host pointers; the call returns when the work is done. */
+#ifdef __cplusplus
+#define TILE_CPU (reinterpret_cast<struct CUstream_st *>(static_cast<uintptr_t>(0x435055)))
+#else
 #define TILE_CPU ((struct CUstream_st *)(uintptr_t)0x435055)
+#endif
 
 enum tile_status {
     TILE_OK = 0,
@@ -536,6 +544,9 @@ int tile_rt_unload(const struct tile_rt_kernel *kernel);
 size_t tile_rt_workspace(const struct tile_rt_kernel *kernel, struct CUstream_st *stream, const void *const *arguments);
 
 #ifdef __cplusplus
+#ifdef __clang__
+#pragma clang diagnostic pop
+#endif
 }
 #endif
 #endif

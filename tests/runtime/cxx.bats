@@ -73,6 +73,7 @@ find_mdspan() {
 }
 
 # Each compiler here in each standard that it knows: `each file options...`; makes ./a.out where no option is -fsyntax-only.
+only_gcc() { case $1 in g++*) echo -Wuseless-cast ;; esac; }
 each() {
     local compiler standard found=0
     for compiler in g++ clang++ clang++-19 "$with_mdspan"; do
@@ -80,7 +81,7 @@ each() {
         for standard in 17 20 23; do
             [ "$compiler" != "$with_mdspan" ] || [ $standard = 23 ] || continue
             $compiler -std=c++$standard -fsyntax-only -x c++ /dev/null 2>/dev/null || continue
-            $compiler -std=c++$standard -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror \
+            $compiler -std=c++$standard -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wold-style-cast -Werror $(only_gcc "$compiler") \
                 -fsanitize=signed-integer-overflow -fsanitize-undefined-trap-on-error -I. "$@" || return 1
             case " $* " in *' -fsyntax-only '*) ;; *) ./a.out || { echo "$compiler $standard: $?"; return 1; } ;; esac
             found=$((found + 1))

@@ -39,14 +39,15 @@ each() {
         command -v "$compiler" >/dev/null || continue
         for standard; do
             found=1
-            "$compiler" -std="$standard" -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror -fsyntax-only -I. "$file"
+            case $standard in c++*) extra=-Wold-style-cast ;; *) extra=-Wstrict-prototypes ;; esac
+            "$compiler" -std="$standard" -Wall -Wextra -Wpedantic -Wconversion -Wshadow $extra -Werror -fsyntax-only -I. "$file"
         done
     done
     [ "$found" = 1 ]
 }
 
 @test "alone" {
-    echo '#include "first.h"' >alone.c
+    printf '#include "first.h"\nint on_cpu(struct CUstream_st *stream);\nint on_cpu(struct CUstream_st *stream) { return stream == TILE_CPU; }\n' >alone.c
     cp alone.c alone.cc
     each c alone.c
     each c++ alone.cc

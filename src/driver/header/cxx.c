@@ -225,13 +225,15 @@ static void put_function(struct buffer *out, const struct kernel_entry *entry, c
         }
     if (f->last)
         buffer_printf(out, ",\n    %s%s", f->last_type, f->last);
-    buffer_printf(out, ")\n{\n    return static_cast<%s>(::%s%s(stream", f->result, entry->symbol, f->suffix);
+    bool is_status = strcmp(f->result, "::tile_status") == 0; /* an int of C */
+    buffer_printf(out, ")\n{\n    return %s::%s%s(stream", is_status ? "static_cast<::tile_status>(" : "", entry->symbol,
+                  f->suffix);
     for (int p = 0; p < entry->parameters.count; p++)
         if (!entry->parameters.data[p].member_of) {
             buffer_puts(out, ", ");
             put_argument(out, entry, &entry->parameters.data[p]);
         }
-    buffer_printf(out, "%s%s));\n}\n", f->last ? ", " : "", f->last ? f->last_argument : "");
+    buffer_printf(out, "%s%s)%s;\n}\n", f->last ? ", " : "", f->last ? f->last_argument : "", is_status ? ")" : "");
 }
 
 static void put_entry(struct buffer *out, const struct kernel_module *module, const struct kernel_entry *entry,

@@ -646,8 +646,10 @@ void header_put_file_guard(struct buffer *out, const struct kernel_module *modul
     buffer_printf(out, "_%08X_H", (unsigned)hash);
 }
 
-static const char begin_c[] = "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n",
-                  end_c[] = "#ifdef __cplusplus\n}\n#endif\n";
+/* clang warns of casts of C in inline functions of extern "C", too; gcc does not. */
+static const char begin_c[] = "#ifdef __cplusplus\nextern \"C\" {\n#ifdef __clang__\n#pragma clang diagnostic push\n"
+                              "#pragma clang diagnostic ignored \"-Wold-style-cast\"\n#endif\n#endif\n\n",
+                  end_c[] = "#ifdef __cplusplus\n#ifdef __clang__\n#pragma clang diagnostic pop\n#endif\n}\n#endif\n";
 
 /* Each part has a guard of its own, so that headers with and without it fit together. */
 void header_print_shared(const char *version, struct buffer *out)
