@@ -35,11 +35,16 @@ int explain_main(int count, const char *const *arguments)
         driver_error(NULL, "explain takes one code");
         return EXIT_USAGE;
     }
+    const char *code = count ? arguments[0] : ""; /* as messages show it: E0302, [-Wpadding], -Werror=padding */
+    code += *code == '[';
+    const char *name = strncmp(code, "-Werror=", 8) == 0 ? code + 8 : strncmp(code, "-W", 2) == 0 ? code + 2 : code;
+    size_t length = strcspn(name, "]");
     for (int i = 0; i < DIAGNOSTIC_COUNT; i++) {
         const struct diagnostic_info *info = &diagnostic_info[i];
         if (count == 0)
             printf("%s %-8s %-24s %s\n", info->code, severity_words[info->severity], info->name, info->summary);
-        else if (strcasecmp(arguments[0], info->code) == 0 || strcmp(arguments[0], info->name) == 0) {
+        else if ((strncasecmp(name, info->code, length) == 0 && !info->code[length]) ||
+                 (strncmp(name, info->name, length) == 0 && !info->name[length])) {
             printf("%s (%s, %s): %s\n\n", info->code, severity_words[info->severity], info->name, info->summary);
             print_filled(info->page);
             return EXIT_OK;

@@ -22,10 +22,15 @@ void help_print(FILE *file)
 {
     struct buffer out = {0};
     buffer_puts(&out,
-                "Usage: tilecc [options] file.tile ...\n"
-                "       tilecc info [--json | --extract=TARGET[:KERNEL]] FILE.o   what an object made by tilecc holds\n"
-                "       tilecc explain CODE          what a diagnostic means\n"
-                "       tilecc test [options] file.tile ...   run the `test` blocks of sources\n"
+                "Usage: tilecc [options] file.tile ...          make an object and a C header of each source\n"
+                "       tilecc info [--json | --extract=TARGET[:KERNEL]] FILE.o\n"
+                "                                               what an object made by tilecc holds\n"
+                "       tilecc explain CODE                     what a diagnostic means\n"
+                "       tilecc test [options] file.tile ...     run the `test` blocks of sources\n"
+                "       tilecc bench [options] file.tile CALL ... [NAME=VALUES ...]\n"
+                "                                               time calls: 'softmax_f16([4096, N])' N=256..16384*2\n"
+                "       tilecc tune [options] file.tile CALL ... [NAME=VALUES ...]\n"
+                "                                               measure which schedule is better where, and write it\n"
                 "A file of \"-\" is standard input; @FILE stands for the arguments in FILE.\n");
     const char *group = "";
     for (int i = 0; i < OPTION_COUNT; i++) {

@@ -236,6 +236,10 @@ int main(int argc, char **argv)
         driver_error(NULL, "'tilecc %s' is not there yet", subcommand->name);
         return EXIT_USAGE;
     }
+    if (subcommand && argc == 3 && strcmp(argv[2], "--help") == 0) {
+        help_print(stdout);
+        return finish(NULL, EXIT_OK);
+    }
     if (subcommand)
         return finish(NULL, subcommand->run(argc - 2, (const char *const *)argv + 2));
     struct arena *arena = arena_create();

@@ -8,6 +8,20 @@ load helper
     contains "Usage: tilecc"
 }
 
+@test "help names each command that is there" {
+    expect 0 tilecc --help
+    help=$output count=0
+    for word in $(sed -n 's/^\.B tilecc \([a-z]*\)$/\1/p' "$SRCDIR/man/tilecc.1" | sort -u); do
+        output=$help
+        contains "tilecc $word "
+        expect 0 tilecc "$word" --help
+        [ "$output" = "$help" ]
+        count=$((count + 1))
+    done
+    [ $count -ge 5 ]
+    [[ $help != *"not there"* ]]
+}
+
 @test "unknown options suggest the nearest" {
     expect 2 tilecc --emti=ptx k.tile
     contains "did you mean '--emit'?"
@@ -128,7 +142,11 @@ load helper
         run tilecc explain "$code"
         [ "$status" = 0 ] && [ "${#lines[@]}" -ge 2 ] && [ "${#output}" -gt 80 ] || { echo "$code: $output"; return 1; }
     done
-    expect 2 tilecc explain E9999
+    for word in -Wpadding '[-Wpadding]' -Werror=padding padding w1011 '[W1011]'; do
+        expect 0 tilecc explain "$word"
+        contains 'W1011 (warning, padding)'
+    done
+    for word in E9999 -W '[' paddin -Wpaddings; do expect 2 tilecc explain "$word"; done
     expect 2 tilecc explain a b
 }
 
