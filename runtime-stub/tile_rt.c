@@ -358,7 +358,8 @@ static int check_options(const struct tile_rt_kernel *kernel, const struct tile_
     const unsigned char *bytes = (const unsigned char *)options;
     size_t i;
     if (options->size == 0 && (options->flags != 0 || options->priority != 0 || options->variant != 0))
-        return tile_rt_fail(TILE_ERR_ARG, "%s: the launch options do not say their size: options.size = sizeof options", kernel->name);
+        return tile_rt_fail(TILE_ERR_ARG, "%s: the launch options do not say their size: options.size = sizeof options",
+                            kernel->name);
     if (options->size != 0 && options->size < sizeof *options)
         return tile_rt_fail(TILE_ERR_ARG, "%s: the size of the launch options is %u, less than the least, %u",
                             kernel->name, (unsigned)options->size, (unsigned)sizeof *options);

@@ -212,7 +212,8 @@ static void options_wrong(void)
         uint64_t later;
     } newer = {sized(), 0};
     struct tile_launch_options options = {0, 0, -1, 0};
-    EXPECT_STATUS(with(TILE_CPU, 0, &options), TILE_ERR_ARG, "scale: the launch options do not say their size: options.size = sizeof options");
+    EXPECT_STATUS(with(TILE_CPU, 0, &options), TILE_ERR_ARG,
+                  "scale: the launch options do not say their size: options.size = sizeof options");
     options.size = 4;
     EXPECT_STATUS(with(TILE_CPU, 0, &options), TILE_ERR_ARG, "is 4, less than the least, 16");
     options = sized();

@@ -226,8 +226,8 @@ static void put_function(struct buffer *out, const struct kernel_entry *entry, c
     if (f->last)
         buffer_printf(out, ",\n    %s%s", f->last_type, f->last);
     bool is_status = strcmp(f->result, "::tile_status") == 0; /* an int of C */
-    buffer_printf(out, ")\n{\n    return %s::%s%s(stream", is_status ? "static_cast<::tile_status>(" : "", entry->symbol,
-                  f->suffix);
+    buffer_printf(out, ")\n{\n    return %s::%s%s(stream", is_status ? "static_cast<::tile_status>(" : "",
+                  entry->symbol, f->suffix);
     for (int p = 0; p < entry->parameters.count; p++)
         if (!entry->parameters.data[p].member_of) {
             buffer_puts(out, ", ");

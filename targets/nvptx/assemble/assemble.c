@@ -827,9 +827,16 @@ static bool has_ptxas(const struct target_options *options, const struct nvptx_t
 {
     if (options->without_ptxas)
         return true;
-    if (!options->ptxas && target_tool_failed(options, "none was found"))
-        diag_report(options->diagnostics, DIAGNOSTIC_E1202, task->variant->function->at,
-                    "%s needs ptxas, which was not found", target_rows[task->variant->target].name);
+    if (!options->ptxas && target_tool_failed(options, "none was found")) {
+        const struct location none = {0};
+        struct diagnostic *d = diag_report(options->diagnostics, DIAGNOSTIC_E1202, task->variant->function->at,
+                                           "%s needs ptxas, which was not found",
+                                           target_rows[task->variant->target].name);
+        diag_note(
+            options->diagnostics, d, none,
+            "a CUDA toolkit has it, and so has `pip install nvidia-cuda-nvcc`: --cuda-path=DIR, CUDA_HOME or PATH "
+            "leads to its bin; -arch=cpu needs none");
+    }
     return options->ptxas && !options->failures->hangs;
 }
 
