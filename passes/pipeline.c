@@ -26,6 +26,7 @@ const struct pass_row pass_rows[] = {
     // clang-format off
     /* What code generators cannot do without. */
     ROW(inline,             VALUE,    ALL),     /* they make code of one function */
+    ROW(near_exponentials,  VALUE,    GPU_2),   /* before expand_math writes out what is made of exponentials */
     ROW(expand_math,        VALUE,    ALL),     /* and call no function of mathematics that the target lacks */
     ROW(simplify,           VALUE,    BOTH_12), /* clean up: the front end writes down what the source says */
     ROW(cse,                VALUE,    BOTH_12),
@@ -55,7 +56,7 @@ const struct pass_row pass_rows[] = {
     ROW(walk_ordered,       VALUE,    GPU_2),   /* behind all that asks for grid_index, whose range is told */
 
     /* Who holds what. */
-    ROW(near_exponentials,  VALUE,    GPU_2),   /* asks where values go, before layouts and pieces stand between */
+    ROW(near_exponentials,  VALUE,    GPU_2),   /* again: maxima have been found equal now, and no layouts and pieces stand between */
     ROW(choose_product,     VALUE,    GPU_2),   /* layouts follow from the instructions of products */
     ROW(extract_elements,   VALUE,    GPU),     /* before a large tile gets a layout for the sake of a few elements */
     ROW(read_once,          VALUE,    GPU_12),  /* asks for places as the source has them */

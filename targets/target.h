@@ -44,9 +44,9 @@ enum { TARGET_THREAD_REGISTERS = 255 /* the most that a thread can name */, TARG
 /* Registers that each thread can have where so many warps share a multiprocessor: they are given out in steps. */
 int target_thread_registers(const struct target_row *row, int warps);
 int target_find(const char *name); /* index, or -1.  compute_XX is handled by the driver */
-/* Whether the target computes a mathematical function by itself within the language's bound; else expand_math writes it
- * out. */
-bool target_has_math(const struct target_row *row, enum ir_math function, enum ir_element element);
+/* Whether the target computes a mathematical function by itself within the language's bound, or that of `near`; else
+ * expand_math writes it out. */
+bool target_has_math(const struct target_row *row, enum ir_math function, enum ir_element element, bool near);
 void target_print_all(struct buffer *out); /* the text of --print-targets */
 
 /* Of a kernel's C functions: seen outside of a shared library (protected: and never replaced by another's of the same

@@ -61,7 +61,7 @@ void target_print_all(struct buffer *out)
 
 /* GPUs have ex2, rsqrt (2 ulp in f32), and sqrt and rcp rounded right; exp and tanh are made of ex2.  lg2 has an
  * absolute bound only, so logarithms are the library's.  f16 and bf16 go through f32. */
-bool target_has_math(const struct target_row *row, enum ir_math function, enum ir_element element)
+bool target_has_math(const struct target_row *row, enum ir_math function, enum ir_element element, bool near)
 {
     if (!row || row->kind != TARGET_NVPTX)
         return false;
@@ -78,6 +78,8 @@ bool target_has_math(const struct target_row *row, enum ir_math function, enum i
     case IR_MATH_EXP:
     case IR_MATH_TANH:
     case IR_MATH_EXP2: return element != IR_F64;
+    case IR_MATH_ERF:
+    case IR_MATH_SIGMOID: return near && element == IR_F32;
     default: return false;
     }
 }

@@ -136,6 +136,32 @@ static struct ir_function *find_body(struct pass_context *context, struct ir_mod
     return has_calls(body->body) ? NULL : body;
 }
 
+/* The target's own operation, on each element: a function that takes many instructions is kept once, like a long body. */
+static void map_each(struct ir_operation *op)
+{
+    struct ir_builder builder = rewrite_before(op);
+    const struct ir_type *type = op->results[0]->type, *of = op->operands[0]->type;
+    struct ir_operation *map = ir_build(&builder, OP_MAP, 1, op->operands, 1, &type);
+    struct ir_context *context = builder.module->context;
+    struct ir_value *argument = ir_block_argument(map->regions[0], ir_type_scalar(context, of->element), NULL);
+    struct ir_builder inside = {.module = builder.module, .block = map->regions[0], .at = builder.at};
+    const struct ir_type *single = ir_type_scalar(context, type->element);
+    struct ir_operation *made = ir_build(&inside, OP_MATH, 1, &argument, 1, &single);
+    ir_set_number(made, IR_ATTRIBUTE_FUNCTION, ir_number(op, IR_ATTRIBUTE_FUNCTION, 0));
+    ir_set_number(made, IR_ATTRIBUTE_NEAR, ir_number(op, IR_ATTRIBUTE_NEAR, 0));
+    ir_build(&inside, OP_YIELD, 1, &made->results[0], 0, NULL);
+    map->results[0]->name = op->results[0]->name;
+    ir_replace_uses(op->results[0], map->results[0]);
+    ir_remove(op);
+}
+
+/* An error function with few digits takes fifteen instructions. */
+static bool is_better_kept(const struct ir_operation *op)
+{
+    return ir_number(op, IR_ATTRIBUTE_FUNCTION, 0) == IR_MATH_ERF && op->results[0]->type->rank > 0 &&
+           ir_type_elements(op->results[0]->type) >= LARGE_TILE;
+}
+
 struct expansion {
     struct pass_context *context;
     const struct ir_function *function;
@@ -149,8 +175,14 @@ static void visit(struct ir_operation *op, void *data)
     if (op->opcode != OP_MATH || op->operand_count > 2)
         return;
     enum ir_element e = op->operands[0]->type->element;
-    if (target_has_math(context->target, (enum ir_math)ir_number(op, IR_ATTRIBUTE_FUNCTION, 0), e))
+    if (target_has_math(context->target, (enum ir_math)ir_number(op, IR_ATTRIBUTE_FUNCTION, 0), e,
+                        ir_number(op, IR_ATTRIBUTE_NEAR, 0))) {
+        if (is_better_kept(op) && pass_fuel(context)) {
+            map_each(op);
+            expansion->changed = true;
+        }
         return;
+    }
     struct ir_module *module = op->block->function->module;
     struct ir_function *body = find_body(context, module, op, e);
     bool through_f32 = !body && ir_is_float(e) && ir_element_info[e].bits < 32 && op->results[0]->type->element == e;

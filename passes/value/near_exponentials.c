@@ -1,5 +1,7 @@
-/* near_exponentials: exponentials of what lies below a maximum, which are summed, and reach memory as floats of 16 bits or
- * fewer alone, are computed with the digits that those can hold; so is what is divided by their sum.
+/* near_exponentials: exponentials, and functions that consist of one, which reach memory as floats of 16 bits or fewer alone,
+ * are computed with the digits that those can hold.
+ *
+ * The exponentials are those of what lies below a maximum, and are summed; so is what is divided by their sum:
  *
  *     %d = sub %v, splat (reduce axis(0) kind(max) %v)   %d = sub %v, splat (reduce axis(0) kind(max) %v)
  *     %e = math function(exp) %d : f32[4096]             %e = math function(exp) near(1) %d : f32[4096]
@@ -13,7 +15,18 @@
  * Right because the manual of the library says so, but for --strict-fp.  The error stays one of 2^-17 in what is made of
  * exponentials by products, quotients, sums of numbers without a sign, choices and moves; nothing else is looked through:
  * no difference, which could leave the error alone, no comparison, and no f32 that is stored or goes round a loop.  Beside
- * the maximum's own, which is 1, those that are flushed to 0 (below 2^-126) add nothing to the sum. */
+ * the maximum's own, which is 1, those that are flushed to 0 (below 2^-126) add nothing to the sum.
+ *
+ * The functions are a sigmoid, and a hyperbolic tangent or an error function to which 1 is added: what silu and gelu are made of.
+ *
+ *     %s = math function(sigmoid) %v                         %s = math function(sigmoid) near(1) %v
+ *     %y = mul %v, %s                                        %y = mul %v, %s
+ *     %e = math function(erf) %v                             %e = math function(erf) near(1) %v
+ *     %u = add 1.0, %e                                   →   %u = add 1.0, %e
+ *
+ * One exponential and a reciprocal instead of some sixty instructions, for which tensor cores wait behind a product.  Errors are 2^-17 of a sigmoid and 2^-16 of the sum with 1 (and
+ * 2^-24, as in f32).  A number that has been a float of 16 bits may be added as well (a residual): what the sum lacks then is
+ * less than half of what that number could not hold. */
 #include "base/plant.h"
 #include "ir/query.h"
 #include "passes/base/pass.h"
@@ -22,7 +35,7 @@ pass_function pass_near_exponentials;
 
 enum { MOST_SEEN = 64, MOST_STEPS = 4 };
 
-/* What is made of one exponential. */
+/* What is made of one exponential, or of a function (without a maximum). */
 struct trace {
     const struct ir_operation *maximum;
     struct ir_operation *quotients[MOST_SEEN];
@@ -89,6 +102,27 @@ static bool other_is_positive(const struct ir_operation *op, int operand)
     return is_positive(op->operands[op->operand_count - 1 - operand], MOST_STEPS);
 }
 
+/* Has been a float of 16 bits or fewer. */
+static bool was_short(const struct ir_value *value)
+{
+    const struct ir_operation *op = value->definition;
+    while (op && (op->opcode == OP_SPLAT || op->opcode == OP_BROADCAST || op->opcode == OP_RESHAPE))
+        op = op->operands[0]->definition;
+    return op && op->opcode == OP_CAST && is_short_float(op->operands[0]->type);
+}
+
+static bool other_was_short(const struct trace *trace, const struct ir_operation *op, int operand)
+{
+    return !trace->maximum && was_short(op->operands[op->operand_count - 1 - operand]);
+}
+
+/* What an `if` yields goes on as its result. */
+static bool leaves_short(struct trace *trace, const struct ir_use *use, bool positive)
+{
+    const struct ir_operation *parent = use->user->block->parent;
+    return parent && parent->opcode == OP_IF && becomes_short(trace, parent->results[use->index], positive);
+}
+
 /* One use of what was made of the exponential. */
 static bool keeps_error(struct trace *trace, const struct ir_use *use, bool positive)
 {
@@ -104,7 +138,11 @@ static bool keeps_error(struct trace *trace, const struct ir_use *use, bool posi
         const struct ir_value *other = op->operands[use->index == 1 ? 2 : 1];
         return use->index > 0 && becomes_short(trace, op->results[0], positive && is_positive(other, MOST_STEPS));
     }
-    case OP_ADD: return positive && other_is_positive(op, use->index) && becomes_short(trace, op->results[0], true);
+    case OP_ADD:
+        if (positive && other_is_positive(op, use->index))
+            return becomes_short(trace, op->results[0], true);
+        return other_was_short(trace, op, use->index) && becomes_short(trace, op->results[0], false);
+    case OP_YIELD: return leaves_short(trace, use, false);
     case OP_DIV:
         if (trace->quotient_count == MOST_SEEN)
             return false;
@@ -113,8 +151,8 @@ static bool keeps_error(struct trace *trace, const struct ir_use *use, bool posi
     case OP_MUL: return becomes_short(trace, op->results[0], positive && other_is_positive(op, use->index));
     case OP_REDUCE:
         trace->summed = true;
-        return ir_number(op, IR_ATTRIBUTE_KIND, IR_REDUCE_ADD) == IR_REDUCE_ADD && op->operand_count == 1 &&
-               sums_its_lines(trace, op) && (positive || PLANTED(near_sums_any_sign)) &&
+        return trace->maximum && ir_number(op, IR_ATTRIBUTE_KIND, IR_REDUCE_ADD) == IR_REDUCE_ADD &&
+               op->operand_count == 1 && sums_its_lines(trace, op) && (positive || PLANTED(near_sums_any_sign)) &&
                becomes_short(trace, op->results[0], true);
     default: return false;
     }
@@ -135,14 +173,52 @@ struct search {
     bool changed;
 };
 
+static bool is_one(const struct ir_value *value)
+{
+    const struct ir_operation *op = value->definition;
+    while (op && (op->opcode == OP_SPLAT || op->opcode == OP_BROADCAST))
+        op = op->operands[0]->definition;
+    return op && op->opcode == OP_CONSTANT && op->results[0]->type->element == IR_F32 &&
+           (uint32_t)ir_attribute(op, IR_ATTRIBUTE_VALUE)->bits == 0x3f800000;
+}
+
+/* 1 is added at each use, and no more than that happens to it. */
+static bool only_adds_one(struct trace *trace, const struct ir_value *value)
+{
+    for (const struct ir_use *use = value->uses; use; use = use->next) {
+        const struct ir_operation *op = use->user;
+        bool adds = op->opcode == OP_ADD && is_one(op->operands[1 - use->index]);
+        if (!adds || !becomes_short(trace, op->results[0], true))
+            return false;
+    }
+    return value->uses;
+}
+
+static bool is_near_function(const struct ir_operation *op)
+{
+    struct trace trace = {0};
+    switch (ir_number(op, IR_ATTRIBUTE_FUNCTION, 0)) {
+    case IR_MATH_SIGMOID: return becomes_short(&trace, op->results[0], true);
+    case IR_MATH_TANH:
+    case IR_MATH_ERF: return only_adds_one(&trace, op->results[0]);
+    default: return false;
+    }
+}
+
 static void look(struct ir_operation *op, void *context)
 {
     struct search *search = context;
-    if (!is_exponential(op))
+    if (op->opcode != OP_MATH || op->results[0]->type->element != IR_F32 || ir_attribute(op, IR_ATTRIBUTE_NEAR))
         return;
-    struct trace trace = {.maximum = find_maximum(op->operands[0])};
-    if (!trace.maximum || op->results[0]->type->element != IR_F32 || ir_attribute(op, IR_ATTRIBUTE_NEAR) ||
-        !becomes_short(&trace, op->results[0], true) || !trace.summed || !pass_fuel(search->context))
+    struct trace trace = {0};
+    if (is_exponential(op)) {
+        trace.maximum = find_maximum(op->operands[0]);
+        if (!trace.maximum || !becomes_short(&trace, op->results[0], true) || !trace.summed)
+            return;
+    } else if (!is_near_function(op)) {
+        return;
+    }
+    if (!pass_fuel(search->context))
         return;
     ir_set_number(op, IR_ATTRIBUTE_NEAR, 1);
     for (int i = 0; i < trace.quotient_count; i++)

@@ -17,6 +17,7 @@ enum {
     WRITTEN_OUT = 1024, /* operations; more go in a loop */
     IN_A_TURN = 512,    /* operations of a group */
     MOST_IN_GROUP = 8,
+    ERROR_FUNCTION = 15,
     MOST_IN_QUEUES = 128 /* registers of 32 bits; ptxas keeps more in local memory, and what is used behind them too */
 };
 
@@ -35,12 +36,13 @@ struct mapping {
     LLVMValueRef turn;
 };
 
-/* Operations of a region, nested ones included. */
+/* Operations of a region, nested ones included; an error function of the target (with few digits) is many. */
 static int region_size(const struct ir_block *block)
 {
     int count = 0;
     for (const struct ir_operation *op = block->first; op; op = op->next) {
-        count += op->opcode != OP_CONSTANT;
+        bool many = op->opcode == OP_MATH && ir_number(op, IR_ATTRIBUTE_FUNCTION, 0) == IR_MATH_ERF;
+        count += many ? ERROR_FUNCTION : op->opcode != OP_CONSTANT;
         for (int r = 0; r < op->region_count; r++)
             count += region_size(op->regions[r]);
     }

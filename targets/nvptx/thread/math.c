@@ -73,6 +73,81 @@ static LLVMValueRef exp2_f32(struct lowering *l, LLVMValueRef x)
     return ptx_unary(l, flush ? PTX_EX2_FLUSH : PTX_EX2, l->f32, x);
 }
 
+/* ---- with few digits (near_exponentials): several elements side by side, which hide each other's latency where sums of
+ * products leave few registers ---- */
+
+enum { NEAR_TOGETHER = 8 };
+
+static void scale_each(struct lowering *l, LLVMValueRef *x, int count, double factor)
+{
+    for (int i = 0; i < count; i++)
+        x[i] = LLVMBuildFMul(l->builder, x[i], real(x[i], factor), "");
+}
+
+/* 1/(1 + 2^x): past the ends 2^x is inf, or adds nothing. */
+static void sigmoids_exp2(struct lowering *l, LLVMValueRef *x, int count)
+{
+    for (int i = 0; i < count; i++)
+        x[i] = ptx_unary(l, PTX_EX2_FLUSH, l->f32, x[i]);
+    for (int i = 0; i < count; i++)
+        x[i] = LLVMBuildFAdd(l->builder, x[i], real(x[i], 1.0), "");
+    for (int i = 0; i < count; i++)
+        x[i] = ptx_unary(l, PTX_RCP_APPROX, l->f32, x[i]);
+}
+
+/* (1 + erf(x))/2 = 1/(1 + 2^(x Q(x^2))) with Q of degree 8, the minimax fit of the error of x Q below 3.9: 2^-16.4 of the
+ * whole.  Beyond it Q falls, and the sum vanishes as it should.  Here x becomes x Q. */
+static void erf_exponents(struct lowering *l, LLVMValueRef *x, int count)
+{
+    static const double q[] = {4.03734255e-08,  -1.37604218e-06, 2.62548656e-05, -0.000300592714,
+                               0.00189090462,   0.000491535524,  -0.296583921,   -3.25577211};
+    LLVMValueRef z[NEAR_TOGETHER], sum[NEAR_TOGETHER];
+    for (int i = 0; i < count; i++) {
+        z[i] = LLVMBuildFMul(l->builder, x[i], x[i], "");
+        sum[i] = real(x[i], -5.09847775e-10);
+    }
+    for (int k = 0; k < (int)(sizeof q / sizeof *q); k++)
+        for (int i = 0; i < count; i++) {
+            LLVMValueRef step[3] = {sum[i], z[i], real(x[i], q[k])};
+            sum[i] = value_intrinsic(l, "llvm.fma", l->f32, step, 3);
+        }
+    for (int i = 0; i < count; i++)
+        x[i] = LLVMBuildFMul(l->builder, x[i], sum[i], "");
+}
+
+/* What is off by 2^-17 of a sigmoid, by 2^-16 of a tanh or erf and 1, which are twice a sigmoid less 1. */
+static void near_f32(struct lowering *l, enum ir_math function, LLVMValueRef *x, int count)
+{
+    static const double log2_e = 1.442695040888963407;
+    if (function == IR_MATH_ERF)
+        erf_exponents(l, x, count);
+    else
+        scale_each(l, x, count, function == IR_MATH_TANH ? -2.0 * log2_e : -log2_e);
+    sigmoids_exp2(l, x, count);
+    for (int i = 0; i < count && function != IR_MATH_SIGMOID; i++) {
+        LLVMValueRef part[3] = {x[i], real(x[i], 2.0), real(x[i], -1.0)};
+        x[i] = value_intrinsic(l, "llvm.fma", l->f32, part, 3);
+    }
+}
+
+static bool is_near(const struct ir_operation *operation, enum ir_math function)
+{
+    bool known = function == IR_MATH_SIGMOID || function == IR_MATH_TANH || function == IR_MATH_ERF;
+    return known && ir_number(operation, IR_ATTRIBUTE_NEAR, 0) && operation->operands[0]->type->element == IR_F32;
+}
+
+static void lower_near(struct lowering *l, struct ir_operation *operation, enum ir_math function)
+{
+    LLVMValueRef *out = value_define(l, operation->results[0]);
+    int count = value_registers(operation->results[0]->type);
+    for (int first = 0, together; first < count; first += together) {
+        together = (int)int64_min(NEAR_TOGETHER, count - first);
+        for (int i = 0; i < together; i++)
+            out[first + i] = value_register(l, operation->operands[0], first + i);
+        near_f32(l, function, out + first, together);
+    }
+}
+
 static LLVMValueRef function_f32(struct lowering *l, enum ir_math function, LLVMValueRef x)
 {
     switch (function) {
@@ -121,6 +196,10 @@ void lower_math(struct lowering *l, struct ir_operation *operation)
     enum ir_math function = (enum ir_math)ir_number(operation, IR_ATTRIBUTE_FUNCTION, 0);
     enum ir_element element = operation->operands[0]->type->element;
     enum ir_element wide = element == IR_F64 ? IR_F64 : IR_F32;
+    if (is_near(operation, function)) {
+        lower_near(l, operation, function);
+        return;
+    }
     LLVMValueRef *out = value_define(l, operation->results[0]);
     int count = value_registers(operation->results[0]->type);
     for (int i = 0; i < count; i++) {
