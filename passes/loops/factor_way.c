@@ -8,7 +8,7 @@
 #include "passes/layout/memory_access.h"
 #include "passes/loops/buffer_copy.h"
 
-enum { WIDEST_COPY = 16 /* bytes, of cp.async */ };
+enum { WIDEST_COPY = 16, LEAST_COPY = 4 }; /* bytes, of cp.async; of rows that are gathered the widest */
 
 struct factor_source factor_source_of(struct ir_value *value)
 {
@@ -128,7 +128,7 @@ enum ir_way factor_way(const struct target_row *target, const struct ir_operatio
         return IR_WAY_REGISTERS;
     }
     const struct ir_type *buffer = factor_copy_buffer(dot, factor);
-    if (buffer && by_threads && memory_copy_bytes(load) == WIDEST_COPY)
+    if (buffer && by_threads && memory_copy_bytes(load) >= (buffer_copy_gathers(load) ? WIDEST_COPY : LEAST_COPY))
         return IR_WAY_CP_ASYNC;
     if (buffer && buffer_copy_fits(target, dot, load, buffer, why))
         return buffer_has_roles(target) && is_wgmma(dot) ? IR_WAY_TMA : IR_WAY_CP_ASYNC;

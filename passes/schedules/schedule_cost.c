@@ -128,7 +128,7 @@ static void add_branches(struct walk *walk, struct account *sum, const struct ir
 }
 
 /* As passes/loops/ring_plan.c has it: what hides a copy, twice, as far as shared memory has room.  Sums lie beside the ring when
- * they are stored, as 16 bits, if there is room. */
+ * they are stored, by two panels of a line's columns, or by one where that leaves room for more slots. */
 static double slots_of(const struct walk *walk, double busy, double bytes)
 {
     const struct target_costs *costs = walk->costs;
@@ -136,7 +136,8 @@ static double slots_of(const struct walk *walk, double busy, double bytes)
     double copy = bytes / costs->copy_bytes, wanted = ceil((costs->copy_latency + copy + busy) / greater(busy, copy));
     int most = ir_choose_among(function->stages_among, (int)greater(costs->most_slots, 2 * wanted));
     double room = walk->row->shared_bytes - walk->kept_bytes;
-    double slots = floor((room - walk->carried_bytes / 2 * (walk_takes_turns(walk) ? 2 : 1)) / bytes);
+    double panel = (double)walk->most_rows * LINE_BYTES, whole = walk->carried_bytes / 4;
+    double slots = floor((room - (panel < whole ? panel : whole) * (walk_takes_turns(walk) ? 2 : 1)) / bytes);
     if (slots < LEAST_SLOTS)
         slots = floor(room / bytes);
     if (function->stages)
@@ -152,18 +153,23 @@ static double shortest_turn(const struct walk *walk, double busy, double bytes)
     return (walk->costs->ring_latency + busy) / slots_of(walk, busy, bytes);
 }
 
-/* Threads that copy what they multiply wait for all of it in each turn; of two programs the second takes a part. */
+/* Threads that copy what they multiply wait for all of it in each turn; of two programs the second takes a part.  Copies without
+ * registers run ahead. */
 static struct term turn_by_threads(const struct walk *walk, const struct effort *effort, double busy)
 {
     const struct target_costs *costs = walk->costs;
+    bool many = !walk->anywhere && effort->bytes > costs->move_most * LANES * walk_warpgroups(walk);
+    double uneven = is_power_of_two((int64_t)walk_warpgroups(walk)) && !many ? 1 : costs->uneven_tiles;
+    if (!walk->anywhere)
+        return (struct term){.busy = uneven * greater(busy, effort->bytes / costs->move_bytes),
+                             .waits = costs->move_latency};
     double groups = walk_warpgroups(walk), sums = walk->carried_bytes, all = sums + effort->bytes;
     double turn = costs->piece_latency + effort->bytes / costs->piece_bytes * (groups > 1 ? costs->piece_groups : 1);
     double registers = target_registers(walk->row) / (LANES * groups);
     registers = registers < TARGET_THREAD_REGISTERS ? registers : TARGET_THREAD_REGISTERS;
     if (all > 4 * (registers - costs->piece_registers) * LANES * groups)
         turn *= costs->piece_spills;
-    if (!is_power_of_two((int64_t)groups))
-        turn *= costs->uneven_tiles;
+    turn *= uneven;
     if (walk->swapped)
         turn *= costs->piece_swapped;
     return (struct term){.busy = greater(busy, costs->piece_share * turn), .waits = (1 - costs->piece_share) * turn};
@@ -260,7 +266,8 @@ static void add_loop(struct walk *walk, struct account *sum, const struct ir_ope
             busy *= blocks > 2 ? walk->costs->cluster_four : 1;
         }
         busy += bytes > 0 ? issue : 0;
-        if (spills(walk, carried + computed_bytes(walk, op, op->regions[r])))
+        double beside = computed_bytes(walk, op, op->regions[r]), least = walk->costs->role_beside * 4 * LANES;
+        if (spills(walk, carried + greater(beside, least * walk_warpgroups(walk))))
             busy *= walk->costs->piece_spills;
         if (walk->uneven && turn.effort.tensor > 0)
             busy *= walk->costs->uneven_tiles;
@@ -304,9 +311,10 @@ static struct account account_of(struct walk *walk, const struct ir_block *block
 static double resident_by_threads(const struct walk *walk)
 {
     const struct target_costs *costs = walk->costs;
-    double threads = LANES * walk_warpgroups(walk), each = (walk->carried_bytes + walk->ring_bytes) / 4 / threads;
+    double threads = LANES * walk_warpgroups(walk), slots = walk->anywhere ? 2 : costs->move_slots;
+    double each = (walk->carried_bytes + (walk->anywhere ? walk->ring_bytes : 0)) / 4 / threads;
     double most = floor(target_registers(walk->row) / (threads * (each + costs->piece_spare)));
-    double room = floor(walk->row->shared_bytes / greater(2 * walk->ring_bytes, 1));
+    double room = floor(walk->row->shared_bytes / greater(slots * walk->ring_bytes, 1));
     most = most < room ? most : room;
     return most < costs->piece_most ? greater(most, 1) : costs->piece_most;
 }
@@ -454,7 +462,8 @@ static expression modelled(const struct walk *walk, const struct schedule_cost *
         time = expression_make(arena, KERNEL_HOST_ADD, expression_make(arena, KERNEL_HOST_MAX, time, lines),
                                expression_make(arena, KERNEL_HOST_DIV, lesser, walk_number(walk, 8)));
     }
-    return expression_make(arena, KERNEL_HOST_ADD, time, cycles(walk, walk->costs->program_latency));
+    double start = walk->costs->program_latency + (walk->cluster > 1 ? walk->costs->cluster_start : 0);
+    return expression_make(arena, KERNEL_HOST_ADD, time, cycles(walk, start));
 }
 
 struct saving {
@@ -487,22 +496,25 @@ static void find_cluster(struct walk *walk)
                                                                                                    : 1;
 }
 
-/* Whether no tensor map can be made of an argument, as its rows or its base may begin anywhere (ir/facts/tensor_map.c). */
-static bool lies_anywhere(const struct walk *walk, const struct ir_value *view)
+/* How many bytes of an argument lie together at least, of the 16 that a tensor map asks for (ir/facts/tensor_map.c); 0: its rows
+ * may lie anywhere. */
+static int64_t lies_together(const struct walk *walk, const struct ir_value *view)
 {
     const struct ir_function *function = walk->variant->function;
     if (walk_parameter_of(walk, view) < 0 || view->index >= function->facts.count)
-        return false;
+        return COPY_BYTES;
     const struct ir_argument_fact *fact = &function->facts.data[view->index];
-    int bytes = ir_element_info[view->type->element].bits / 8, ones = 0;
-    bool asked = fact->asked_alignment >= COPY_BYTES, anywhere = !asked && fact->base_alignment < COPY_BYTES;
+    int64_t bytes = ir_element_info[view->type->element].bits / 8, ones = 0;
+    int64_t least = fact->asked_alignment > bytes ? fact->asked_alignment : bytes;
+    int64_t together = fact->base_alignment > least ? fact->base_alignment : least;
+    together = together < COPY_BYTES ? together : COPY_BYTES;
     for (int d = 0; d < view->type->rank; d++) {
-        int64_t stride = view->type->stride[d];
+        int64_t stride = view->type->stride[d], multiple = fact->stride_multiple[d] * bytes;
         ones += stride == 1;
-        if (stride == IR_DYNAMIC)
-            anywhere |= !asked && (fact->stride_multiple[d] == 0 || fact->stride_multiple[d] * bytes % COPY_BYTES != 0);
+        while (stride == IR_DYNAMIC && together > least && (multiple == 0 || multiple % together))
+            together /= 2;
     }
-    return anywhere || !ones;
+    return ones ? together : 0;
 }
 
 /* Before anything is counted: what multiplies. */
@@ -520,7 +532,8 @@ static void find_products(struct ir_operation *op, void *context)
         walk->kept_bytes += MADE_SLOTS * 2 * 4 * (double)product.n * (double)product.k;
     }
     walk->swapped |= product.m != product_of(op).m;
-    walk->uneven |= product.n % LEAST_COLUMNS && product.n > LEAST_COLUMNS;
+    int64_t columns = product.lies_across[1] ? LINE_COLUMNS : LEAST_COLUMNS;
+    walk->uneven |= product.n % columns && product.n > columns;
     if (!walk->least_rows || product.m < walk->least_rows)
         walk->least_rows = product.m;
     if (product.m > walk->most_rows)
@@ -528,7 +541,9 @@ static void find_products(struct ir_operation *op, void *context)
     for (int i = 0; i < 2; i++) {
         const struct ir_operation *load = op->operands[i]->definition;
         bool brought = load && load->opcode == OP_LOAD;
-        walk->by_threads |= brought && lies_anywhere(walk, load->operands[0]);
+        int64_t together = brought ? lies_together(walk, load->operands[0]) : COPY_BYTES;
+        walk->by_threads |= together < COPY_BYTES;
+        walk->anywhere |= together < MOVE_BYTES;
         if (brought && !load->block->parent)
             walk->kept_bytes += (double)ir_type_bytes(load->results[0]->type);
     }

@@ -14,13 +14,15 @@ enum {
     LANES = 128,
     MOST_CYCLES = 1 << 22,
     WARPGROUP_ROWS = 64,
+    LINE_COLUMNS = 64,  /* of 16 bits, that boxes of whole lines have where columns are contiguous */
     LEAST_COLUMNS = 32, /* of wgmma: fewer take no less time, in which the rows are read from shared memory */
     LINE_BYTES = 128,
     SECTOR_BYTES = 32,
     MADE_SLOTS = 2,  /* of factors that are made (passes/roles/specialise_make.c) */
     LEAST_SLOTS = 2, /* for less than these sums are stored another way */
     LINE_PARTS = 4,  /* in which cycles of L2 are counted */
-    COPY_BYTES = 16  /* of which pitches of tensor maps are multiples */
+    COPY_BYTES = 16, /* of which pitches of tensor maps are multiples, and the least that cp.async moves */
+    MOVE_BYTES = 4
 };
 
 /* What whole warpgroups ask of L2, and what it takes beyond that where rows of these views begin beside lines, and beside
@@ -58,8 +60,9 @@ struct walk {
     int64_t least_rows, most_rows;        /* of wgmma's sums, 0: there is none */
     int straddling[MOST_STRADDLE], views; /* parameters */
     bool by_threads;                      /* a view of what is multiplied has no tensor map */
+    bool anywhere;                        /* and threads cannot copy it but through registers */
     bool swapped;                         /* columns take the place of rows */
-    bool uneven;                          /* columns are no multiple of LEAST_COLUMNS */
+    bool uneven;                          /* columns are no multiple of LEAST_COLUMNS, or LINE_COLUMNS */
     bool makes;                           /* factors are split into two parts in shared memory (tf32x3) */
     bool waiting;                         /* in a loop tensor cores idle for most of the time */
     int64_t cluster;                      /* blocks, along ... */

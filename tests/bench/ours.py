@@ -127,11 +127,14 @@ def knobs_of(label):
 
 
 def fact_holds(fact, tensors):
-    """One word of a label: `a.stride[1]=1`, `aligned` (every tensor on 16 bytes, all strides but 1 of whole 16 bytes), `general`."""
+    """One word of a label: `a.stride[1]=1`, `aligned` (every tensor on 16 bytes, all strides but 1 of whole 16 bytes), `words` (the same of 4,
+    and of rows), `general`."""
     if fact == "general":
         return True
-    if fact == "aligned":
-        return all(t.data_ptr() % 16 == 0 and all(s == 1 or s * t.element_size() % 16 == 0 for s in t.stride())
+    if fact in ("aligned", "words"):
+        least = 16 if fact == "aligned" else 4
+        return all(t.data_ptr() % least == 0 and all(s == 1 or s * t.element_size() % least == 0 for s in t.stride())
+                   and (least == 16 or all(e * t.element_size() % 4 == 0 for e, s in zip(t.shape, t.stride()) if s == 1))
                    for t in tensors.values() if t is not None)
     name, rest = fact.split(".stride[")
     dimension, wanted = rest.split("]=")

@@ -223,8 +223,8 @@ END
     sed -n '/^# H200/,/^\.Ed/p' "$SRCDIR/man/tilecc-tuning.5" | grep -v '^\.' >manual.tuning
     [ "$(grep -c . manual.tuning)" = 7 ]
     expect 0 tilecc -arch=cpu,sm_90a --schedules=1 --tuning=manual.tuning --emit=tir -o - "$SRCDIR/examples/matmul.tile"
-    [ "$(grep -c '^kernel @matmul_f16_f16__' <<<"$output")" = 9 ]
-    [ "$(grep -c '^kernel @matmul_bf16_bf16__' <<<"$output")" = 17 ]
+    [ "$(grep -c '^kernel @matmul_f16_f16__' <<<"$output")" = 13 ]
+    [ "$(grep -c '^kernel @matmul_bf16_bf16__' <<<"$output")" = 21 ]
     [ "$(grep -c '^kernel @matmul_f32_f32__' <<<"$output")" = 9 ]
 }
 

@@ -13,8 +13,8 @@ count() { instances "$@" | wc -l; }
 sets() { "$TILECC" -arch=sm_90a --emit=tir -o - -Rpass=schedules "$@" 2>&1 >tir | grep 'remark: schedules:'; }
 
 @test "three schedules of each instance, in the order of the facts" {
-    [ "$(count sm_90a --schedules=1 --spec "$only" "$matmul")" = 7 ]
-    [ "$(count sm_90a --schedules=3 --spec "$only" "$matmul")" = 21 ]
+    [ "$(count sm_90a --schedules=1 --spec "$only" "$matmul")" = 11 ]
+    [ "$(count sm_90a --schedules=3 --spec "$only" "$matmul")" = 26 ] # less aligned ones have two
     mkdir ptx
     "$TILECC" -arch=sm_90a --schedules=3 --spec "$only aligned" -S -o ptx "$matmul"
     [ "$(find ptx -name '*.ptx' | wc -l)" = 12 ]
@@ -35,7 +35,7 @@ sets() { "$TILECC" -arch=sm_90a --emit=tir -o - -Rpass=schedules "$@" 2>&1 >tir 
         "$TILECC" -arch=sm_90a --schedules=4 --emit=tir -o - $words >four
         cmp one four
     done
-    [ "$(count sm_90a --schedules=4 --spec 'matmul<bf16, bf16>[BM=64]' "$matmul")" = 7 ]
+    [ "$(count sm_90a --schedules=4 --spec 'matmul<bf16, bf16>[BM=64]' "$matmul")" = 11 ]
     [ "$(count cpu --schedules=4 "$matmul")" = "$(count cpu --schedules=1 "$matmul")" ]
 }
 
@@ -144,7 +144,7 @@ E
     "$TILECC" info k.o >all
     grep -F '0: product[BM=128,BN=256] sm_90a aligned; when the modelled time of the default is least' all
     grep -F '1: product[BM=64,BN=64] sm_90a aligned; when the modelled time of BM=64,BN=64 is least' all
-    grep -x ' *2: product.BM=128,BN=128. sm_90a aligned' all
+    grep -x ' *2: product.BM=64,BN=256. sm_90a aligned' all
     "$TILECC" -arch=compute_90a --schedules=4 -Rpass=schedules -c -o k.o k.tile 2>said
     grep -F 'schedules: 4 of 12 candidates' said
     grep -F 'schedules: BM=64,BN=64,split_k=4 is left out: compiling it takes long' said

@@ -22,7 +22,7 @@ struct table {
 struct checking {
     struct schedule_chooser chooser;
     struct table table;
-    int asked, tiles, candidates, chosen, chosen_anywhere; /* the last: where views lie anywhere */
+    int asked, tiles, candidates, chosen, chosen_by_words, chosen_anywhere; /* the last: where views lie anywhere */
 };
 
 static void read_table(struct arena *arena, struct table *table)
@@ -157,7 +157,8 @@ static int choose(void *context, const struct kernel_entry *entry, int count, co
         if (aligned)
             check_conditions(&c->table, entry, candidates, chosen, choices);
     }
-    *(aligned ? &c->chosen : &c->chosen_anywhere) = chosen;
+    bool by_words = strstr(candidates[0].facts, "words") != NULL;
+    *(aligned ? &c->chosen : by_words ? &c->chosen_by_words : &c->chosen_anywhere) = chosen;
     return chosen;
 }
 
@@ -172,12 +173,12 @@ int main(void)
     struct kernel_module *module = compile_example(arena, diagnostics, "matmul.tile", "matmul<bf16, bf16>", 4, choose,
                                                    &checking);
     const struct kernel_entry *entry = &module->entries.data[0];
-    if (checking.asked != 2)
-        fail("a choice serves all aligned instances of the same keys, and one the others", checking.asked);
+    if (checking.asked != 3)
+        fail("a choice serves all aligned instances of the same keys, one those by words, and one the others", checking.asked);
     if (checking.tiles < 40 || checking.candidates < 60)
         fail("candidates", checking.candidates);
-    if (entry->variants.count != 4 * checking.chosen + 3 * checking.chosen_anywhere || checking.chosen != 4 ||
-        checking.chosen_anywhere != 3)
+    if (entry->variants.count != 4 * checking.chosen + 4 * checking.chosen_by_words + 3 * checking.chosen_anywhere ||
+        checking.chosen != 4 || checking.chosen_by_words != 2 || checking.chosen_anywhere != 2)
         fail("instances", entry->variants.count);
     arena_destroy(arena);
     return failures != 0;

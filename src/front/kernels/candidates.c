@@ -8,7 +8,8 @@
  *
  * What a candidate reports counts for nothing: one that cannot be built is none.  Of the facts of an instance alignment
  * counts, as threads copy what no tensor map can be made of: one choice serves all aligned instances of the same target and
- * keys, and another one the others, which have three quarters as many schedules. */
+ * keys, and another one the others, which have three quarters as many schedules; or half as many each, where views may be
+ * aligned to the least that can be copied. */
 #include "front/kernels/kernel_plan.h"
 
 #include <string.h>
@@ -118,7 +119,7 @@ static void choose_tiles(const struct variant_plan *plan, struct schedules *all)
 }
 
 /* How many an instance may have: the wrapper knows 64 conditions, facts among them, and those of other keys and targets
- * are others.  Where views lie anywhere there are three quarters as many, or what the aligned ones leave. */
+ * are others.  Where views are less aligned there are fewer, or what the aligned ones leave. */
 static int find_most(const struct variant_plan *plan)
 {
     const struct kernel_plan *kernel = plan->entry->kernel;
@@ -128,10 +129,13 @@ static int find_most(const struct variant_plan *plan)
         choices += strcmp(options->target_name(options->targets[t]), "cpu") != 0;
     for (int i = 0; i < kernel->rows.count && choices <= MOST_CONDITIONS; i++)
         choices *= plan->entry->key_of_row[i] < 0 ? 1 : kernel->rows.data[i].domain.count;
-    int share = choices ? 1 + 4 * MOST_CONDITIONS / (7 * choices) : 1;
+    bool by_least = facts_by_least_copy(plan->entry);
+    int share = choices ? 1 + 4 * MOST_CONDITIONS / ((by_least ? 8 : 7) * choices) : 1;
     most = most < share ? most : share;
-    if (plan->facts.aligned)
+    if (plan->facts.aligned == WHOLE_COPY)
         return most;
+    if (by_least)
+        return (most + 1) / 2;
     int others = (3 * most + 3) / 4, left = choices ? 1 + MOST_CONDITIONS / choices - (most - 1) : 1;
     return others < left ? others : left;
 }

@@ -40,7 +40,7 @@ static void read_special(const struct entry_plan *plan, const struct kernel_expr
     }
 }
 
-static struct facts make_facts(const struct entry_plan *plan, int special, bool aligned)
+static struct facts make_facts(const struct entry_plan *plan, int special, int aligned)
 {
     struct arena *arena = plan->kernel->front->arena;
     int count = plan->entry->parameters.count;
@@ -80,10 +80,27 @@ static void add_turned(const struct entry_plan *plan, struct facts_list *list)
         const struct kernel_parameter *p = &plan->entry->parameters.data[i];
         if (layout_choices(p) < 2)
             continue;
-        struct facts facts = make_facts(plan, -1, false);
+        struct facts facts = make_facts(plan, -1, 0);
         facts.unit[i] = p->rank - 2;
         add_layouts(plan, list, facts, 0, true);
     }
+}
+
+static bool is_product(const char *name, enum ast_use use, void *context)
+{
+    (void)use;
+    (void)context;
+    return strcmp(name, "@") == 0 || strcmp(name, "dot") == 0;
+}
+
+bool facts_by_least_copy(const struct entry_plan *plan)
+{
+    bool narrow = false;
+    for (int i = 0; i < plan->entry->parameters.count; i++) {
+        const struct kernel_parameter *p = &plan->entry->parameters.data[i];
+        narrow |= layout_choices(p) > 1 && p->direction == KERNEL_IN && parameter_multiple(p, LEAST_COPY) > 1;
+    }
+    return narrow && ast_find_name_in_body(plan->kernel->declaration, is_product, NULL);
 }
 
 static bool has_memory(const struct entry_plan *plan)
@@ -124,7 +141,7 @@ static void list_facts(struct elaborator *e, const struct entry_plan *plan, bool
     struct arena *arena = plan->kernel->front->arena;
     for (int s = 0; s < plan->kernel->specials.count; s++) {
         bool never = false;
-        struct facts facts = make_facts(plan, s, !cpu);
+        struct facts facts = make_facts(plan, s, cpu ? 0 : WHOLE_COPY);
         const struct kernel_expression *tree = special_tree(e, &plan->kernel->specials.data[s], &never);
         if (!tree || never)
             continue;
@@ -132,12 +149,14 @@ static void list_facts(struct elaborator *e, const struct entry_plan *plan, bool
         add_layouts(plan, list, facts, 0, cpu);
     }
     if (!cpu && has_memory(plan))
-        add_layouts(plan, list, make_facts(plan, -1, true), 0, false);
+        add_layouts(plan, list, make_facts(plan, -1, WHOLE_COPY), 0, false);
+    if (!cpu && facts_by_least_copy(plan))
+        add_layouts(plan, list, make_facts(plan, -1, LEAST_COPY), 0, false);
     if (!cpu)
         add_turned(plan, list);
     if (cpu && has_strided(plan))
-        add_layouts(plan, list, make_facts(plan, -1, false), 0, true);
-    vector_push(arena, list, make_facts(plan, -1, false));
+        add_layouts(plan, list, make_facts(plan, -1, 0), 0, true);
+    vector_push(arena, list, make_facts(plan, -1, 0));
 }
 
 bool facts_are_possible(struct elaborator *e, const struct variant_plan *plan)
@@ -171,6 +190,18 @@ static struct value stride_is(struct elaborator *e, int view, int d, int64_t mul
     return operate_binary(e, OPERATOR_EQUAL, v, value_integer(rest, at), at);
 }
 
+static struct value extent_is(struct elaborator *e, const struct kernel_parameter *p, int d, int64_t multiple)
+{
+    struct location at = e->builder.at;
+    struct value v = {.kind = VALUE_HOST, .at = at, .element = IR_I64};
+    v.host.tree = p->extent[d];
+    v.host.element = IR_I64;
+    if (p->extent[d]->op == KERNEL_HOST_CONSTANT)
+        v = value_integer(p->extent[d]->number, at);
+    v = operate_binary(e, OPERATOR_REMAINDER, v, value_integer(multiple, at), at);
+    return operate_binary(e, OPERATOR_EQUAL, v, value_integer(0, at), at);
+}
+
 static struct value view_facts(struct elaborator *e, const struct variant_plan *plan, int number)
 {
     const struct kernel_parameter *p = &plan->entry->entry->parameters.data[number];
@@ -178,7 +209,7 @@ static struct value view_facts(struct elaborator *e, const struct variant_plan *
     struct value all = value_bool(true, at);
     bool aligned = plan->facts.aligned && !parameter_is_asked(plan, p);
     int unit = plan->facts.unit[number];
-    int64_t elements = 128 / (p->pointer_elements ? 64 : ir_element_info[p->element].bits);
+    int64_t elements = parameter_multiple(p, plan->facts.aligned);
     if (unit >= 0)
         all = stride_is(e, number, unit, 0, 1);
     if (aligned) {
@@ -186,6 +217,8 @@ static struct value view_facts(struct elaborator *e, const struct variant_plan *
             bool is_unit = d == unit || (!p->strided && d == p->rank - 1);
             if (!is_unit)
                 all = both(e, all, stride_is(e, number, d, elements, 0));
+            else if (parameter_is_even(plan, number, d))
+                all = both(e, all, extent_is(e, p, d, elements));
         }
     }
     if (p->optional && all.kind == VALUE_HOST) { /* an absent view meets every fact */
@@ -193,7 +226,7 @@ static struct value view_facts(struct elaborator *e, const struct variant_plan *
         all = operate_binary(e, OPERATOR_OR, operate_unary(e, OPERATOR_NOT, present, at), all, at);
     }
     if (aligned)
-        all = both(e, host_make(e, KERNEL_HOST_ALIGNED, number, 16, IR_BOOL, at), all);
+        all = both(e, host_make(e, KERNEL_HOST_ALIGNED, number, plan->facts.aligned, IR_BOOL, at), all);
     return all;
 }
 
@@ -217,7 +250,7 @@ static const struct kernel_expression *predicate(struct elaborator *e, const str
         if (p->kind == KERNEL_VIEW)
             all = both(e, all, view_facts(e, plan, i));
         else if (p->kind == KERNEL_POINTER && plan->facts.aligned)
-            all = both(e, all, host_make(e, KERNEL_HOST_ALIGNED, i, 16, IR_BOOL, e->builder.at));
+            all = both(e, all, host_make(e, KERNEL_HOST_ALIGNED, i, plan->facts.aligned, IR_BOOL, e->builder.at));
     }
     return all.kind == VALUE_HOST ? all.host.tree : NULL;
 }
@@ -234,7 +267,10 @@ static bool is_left_open(const struct variant_plan *plan, int knob)
 const char *variant_facts(const struct variant_plan *plan)
 {
     struct arena *arena = plan->entry->kernel->front->arena;
-    const char *last = plan->facts.aligned ? " aligned" : plan->facts.special < 0 ? " general" : "";
+    const char *last = plan->facts.aligned == WHOLE_COPY  ? " aligned"
+                       : plan->facts.aligned == LEAST_COPY ? " words"
+                       : plan->facts.special < 0           ? " general"
+                                                           : "";
     struct buffer text = {0};
     if (plan->facts.special >= 0)
         buffer_printf(&text, " special%d", plan->facts.special + 1);

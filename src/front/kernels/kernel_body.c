@@ -15,11 +15,17 @@ static const struct kernel_parameter *parameter_of(const struct body *b, int num
     return &b->plan->entry->entry->parameters.data[number];
 }
 
-/* Elements in 16 bytes. */
-static int64_t vector_elements(const struct kernel_parameter *p)
+bool parameter_is_even(const struct variant_plan *plan, int number, int d)
+{
+    const struct kernel_parameter *p = &plan->entry->entry->parameters.data[number];
+    bool is_unit = d == plan->facts.unit[number] || (!p->strided && d == p->rank - 1);
+    return is_unit && plan->facts.aligned == LEAST_COPY && p->extent[d];
+}
+
+int64_t parameter_multiple(const struct kernel_parameter *p, int bytes)
 {
     int bits = p->pointer_elements ? 64 : ir_element_info[p->element].bits;
-    return 128 / bits;
+    return int64_max(8 * bytes / bits, 1);
 }
 
 /* ---- arguments ---- */
@@ -121,16 +127,22 @@ static struct ir_argument_fact argument_fact(struct body *b, int number, const s
                                     .apart = is_view_apart && is_loose};
     if (p->kind != KERNEL_VIEW && p->kind != KERNEL_POINTER)
         return fact;
-    if (b->plan->facts.aligned)
-        fact.base_alignment = 16;
+    int aligned = b->plan->facts.aligned;
+    if (p->kind == KERNEL_VIEW && is_written_only(b->plan, p)) {
+        fact.asked_alignment = aligned == WHOLE_COPY ? aligned : 0;
+        aligned = fact.asked_alignment; /* stores of words by those who hold them would take longer than of elements in order */
+    }
+    if (aligned)
+        fact.base_alignment = aligned;
     if (p->kind != KERNEL_VIEW)
         return fact;
-    if (is_written_only(b->plan, p))
-        fact.asked_alignment = 16;
     fact.extent_limit = p->huge ? 0 : (int64_t)1 << 31;
-    for (int d = 0; d < p->rank && b->plan->facts.aligned; d++)
+    for (int d = 0; d < p->rank && aligned; d++) {
         if (type->stride[d] == IR_DYNAMIC)
-            fact.stride_multiple[d] = vector_elements(p);
+            fact.stride_multiple[d] = parameter_multiple(p, aligned);
+        if (parameter_is_even(b->plan, number, d))
+            fact.extent_multiple[d] = parameter_multiple(p, aligned);
+    }
     return fact;
 }
 

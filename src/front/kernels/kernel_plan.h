@@ -161,18 +161,19 @@ struct entry_plan {
     const char *suffix;    /* "<f16>", for labels */
     struct spec *spec;     /* whose instances are planned now, or NULL */
     int first_split;       /* where it splits: the first of two scratches for that */
-    struct chosen {        /* what was chosen last, for all facts of a target and keys, aligned or not */
+    struct chosen {        /* what was chosen last, for all facts of a target and keys that are as aligned */
         int target;
-        bool aligned;
+        int aligned;
         const struct value *keys;
         struct schedules schedules;
     } chosen;
 };
 
 /* One variant: values of keys, schedule, facts. */
+enum { WHOLE_COPY = 16, LEAST_COPY = 4 }; /* bytes: of a vector or a copy by TMA, and the least that cp.async moves */
 struct facts {
     int special;   /* clause `specialize`, or -1 */
-    bool aligned;  /* bases and strides are multiples of 16 bytes, but for those that parameter_is_asked tells */
+    int aligned;   /* bases and strides are multiples of so many bytes, but for those that parameter_is_asked tells; 0: of nothing */
     int *unit;     /* per parameter: dimension whose stride is 1 besides the declared, or -1 */
     int *presence; /* per parameter: 1 known to be there, -1 known to be absent, 0 not known */
 };
@@ -217,6 +218,9 @@ void entry_host_scope(struct elaborator *e, const struct entry_plan *plan, const
                       const struct value *tuned);
 /* All facts that get an instance of their own, most special first; `e` is in the host scope. */
 int facts_list(struct elaborator *e, const struct entry_plan *plan, bool cpu, struct facts **facts);
+/* Whether there are instances for views that are multiples of LEAST_COPY: of products of views with any strides, whose
+ * elements are less than that. */
+bool facts_by_least_copy(const struct entry_plan *plan);
 /* Whether the facts of the plan can be, whatever the arguments are: a clause `specialize` may ask for values of `tune`. */
 bool facts_are_possible(struct elaborator *e, const struct variant_plan *plan);
 const char *variant_label(const struct variant_plan *plan); /* "softmax<f16>[B=1024] sm_90a aligned" */
@@ -239,6 +243,10 @@ bool candidates_choose(const struct variant_plan *plan, const struct schedule *s
 void scratch_read(struct kernel_plan *plan, const struct ast_clause *clause);
 bool scratch_describe(struct elaborator *e, struct entry_plan *plan);
 bool scratch_measure(struct elaborator *e, struct variant_plan *plan);
+/* Whether the extent, along which elements are neighbours, is known to be whole copies of the least. */
+bool parameter_is_even(const struct variant_plan *plan, int number, int d);
+/* How many elements of the view so many bytes are; 1: none or a part of one. */
+int64_t parameter_multiple(const struct kernel_parameter *p, int bytes);
 /* Of a kernel that multiplies, a view whose alignment stores ask for when running: how a result lies must not decide how
  * factors come. */
 bool parameter_is_asked(const struct variant_plan *plan, const struct kernel_parameter *p);

@@ -426,7 +426,7 @@ const struct source *parse_open(struct parse_context *context, const char *path,
 /* What an expression does with a name: f of `f(x)` is called, x of `x.extent` is asked, x of `x[i] = v` is stored, and of
  * `x[i] += v` and `atomic_add(x[i], v)` changed. */
 enum ast_use { AST_USE_VALUE, AST_USE_CALLED, AST_USE_ASKED, AST_USE_STORED, AST_USE_CHANGED };
-/* The first name of an expression, as the source has them, that `is` takes; NULL: none. */
+/* The first name of an expression, as the source has them, that `is` takes; NULL: none.  "@" is the name of what multiplies. */
 typedef bool ast_name_test(const char *name, enum ast_use use, void *context);
 const struct ast_expression *ast_find_name(const struct ast_expression *expression, ast_name_test *is, void *context);
 /* The same in the statements of a function or kernel, or in the expression that it is. */

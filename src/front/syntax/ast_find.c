@@ -29,6 +29,8 @@ static const struct ast_expression *find_name(const struct ast_expression *x, en
         return NULL;
     if (x->kind == EXPRESSION_NAME)
         return is(x->name, use, context) ? x : NULL;
+    if (x->kind == EXPRESSION_BINARY && x->operation == OPERATOR_MATRIX_MULTIPLY && is("@", use, context))
+        return x;
     const struct ast_expression *found = find_name(x->base, use_of_base(x, use), is, context);
     if (!found)
         found = find_name(x->condition, AST_USE_VALUE, is, context);

@@ -382,15 +382,30 @@ static int copied_rows(const struct ir_access *access, const struct ir_type *buf
     return found;
 }
 
-const struct layout *layout_rule_copy(struct layout_table *table, const struct ir_access *access,
-                                      const struct ir_type *buffer, int warps)
+/* The dimension of what lies side by side, then the others from the last. */
+static void order_of_copy(const struct ir_access *access, const struct ir_type *buffer, int *extent, int *order)
 {
-    int extent[LAYOUT_RANK], order[LAYOUT_RANK], next = 0;
+    int next = 0;
     int_extents(buffer, extent);
     order[next++] = copied_rows(access, buffer);
     for (int d = buffer->rank - 1; d >= 0; d--)
         if (d != order[0])
             order[next++] = d;
+}
+
+const struct layout *layout_rule_copy_by(struct layout_table *table, const struct ir_access *access,
+                                         const struct ir_type *buffer, int vector, int warps)
+{
+    int extent[LAYOUT_RANK], order[LAYOUT_RANK];
+    order_of_copy(access, buffer, extent, order);
+    return layout_blocked_by(table, buffer->rank, extent, order, vector, NULL, order, warps);
+}
+
+const struct layout *layout_rule_copy(struct layout_table *table, const struct ir_access *access,
+                                      const struct ir_type *buffer, int warps)
+{
+    int extent[LAYOUT_RANK], order[LAYOUT_RANK];
+    order_of_copy(access, buffer, extent, order);
     return layout_blocked_default(table, buffer->rank, extent, order, ir_element_info[buffer->element].bits / 8, warps);
 }
 

@@ -59,6 +59,9 @@ struct ir_value *layout_adapt(const struct layout_adapter *adapter, struct ir_bu
  * contiguous in memory, up to 16 bytes at a time.  The index tiles of a copy that gathers have its parts. */
 const struct layout *layout_rule_copy(struct layout_table *table, const struct ir_access *access,
                                       const struct ir_type *buffer, int warps);
+/* The same by moves of so many elements; NULL: there is none. */
+const struct layout *layout_rule_copy_by(struct layout_table *table, const struct ir_access *access,
+                                         const struct ir_type *buffer, int vector, int warps);
 const struct layout *layout_rule_copy_index(struct layout_table *table, const struct ir_access *access,
                                             const struct layout *copy);
 #endif

@@ -165,12 +165,35 @@ void copy_to_view(struct lowering *l, const struct ir_operation *operation)
     }
 }
 
+static bool gathers(const struct ir_access *access)
+{
+    for (int d = 0; d < access->rank; d++)
+        if (access->place[d] == IR_GATHER)
+            return true;
+    return false;
+}
+
+/* Where moves are narrower than 16 bytes, lanes side by side move what lies side by side.  What indexes gather has the layout
+ * of the widest. */
+static void plan_moves(struct lowering *l, const struct ir_operation *operation, const struct ir_access *access,
+                       struct copy *copy)
+{
+    const struct ir_type *type = access->buffer->type;
+    plan_copy(l, operation, access, layout_rule_copy(l->layouts, access, type, l->warps), copy);
+    int bytes = copy->vector * copy->bytes;
+    if (bytes < 4 || bytes == 16 || gathers(access))
+        return;
+    const struct layout *narrow = layout_rule_copy_by(l->layouts, access, type, copy->vector, l->warps);
+    if (narrow)
+        plan_copy(l, operation, access, narrow, copy);
+}
+
 static void lower_cp_async(struct lowering *l, const struct ir_operation *operation)
 {
     struct copy copy;
     struct ir_access access;
     access_of_copy(operation, &access);
-    plan_copy(l, operation, &access, layout_rule_copy(l->layouts, &access, access.buffer->type, l->warps), &copy);
+    plan_moves(l, operation, &access, &copy);
     int bytes = copy.vector * copy.bytes, count = layout_registers(copy.layout);
     if (bytes < 4 || !(l->row->flags & TARGET_CP_ASYNC)) {
         through_registers(l, &copy);
