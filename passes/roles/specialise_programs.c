@@ -56,9 +56,12 @@ static int over_loops(const struct outline *o, int dimension, int (*add)(int kno
         for (const struct ir_block *block = o->channels.data[c].wait->block; block->parent;
              block = block->parent->block) {
             const struct ir_operation *loop = block->parent;
-            if (loop->opcode == OP_FOR)
-                known = add(known, outline_direction(loop->operands[0], dimension),
-                            outline_direction(loop->operands[1], dimension));
+            int64_t step = 1;
+            if (loop->opcode != OP_FOR)
+                continue;
+            bool down = ir_constant_integer(loop->operands[2], &step) && step < 0;
+            known = add(known, outline_direction(loop->operands[down], dimension),
+                        outline_direction(loop->operands[!down], dimension));
         }
     return known;
 }

@@ -4,6 +4,7 @@
 #include "passes/roles/specialise.h"
 
 #include "ir/facts/alias.h"
+#include "ir/facts/linear.h"
 #include "passes/base/rewrite.h"
 
 static void need(struct outline *o, const struct ir_value *value);
@@ -134,6 +135,9 @@ int outline_direction(const struct ir_value *value, int dimension)
     case OP_PRESENT:
     case OP_CAST: return outline_direction(op->operands[0], dimension);
     case OP_ADD:
+        if (linear_ceiling_of(value, &number))
+            return outline_direction(linear_ceiling_of(value, &number), dimension);
+        return both(outline_direction(op->operands[0], dimension), outline_direction(op->operands[1], dimension));
     case OP_MIN:
     case OP_MAX:
         return both(outline_direction(op->operands[0], dimension), outline_direction(op->operands[1], dimension));

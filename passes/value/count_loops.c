@@ -11,14 +11,16 @@
  *
  *     for %v = %lo to %hi step 64 iter(%k = %k0) { … %k …   yield add %k, 128 }    %k is %k0 + (%v - %lo) * 2
  *
+ *     while (t * 64 + 1 < n) …     ->     for %t = %t0 to ceil((%n - 1) / 64) …     and as in count_loops_scale.c
+ *
  * Passes that look for counted loops, above all those that let copies run ahead, then find these loops, too.
  *
  * Right because the bound does not change in the loop, and the ranges show that the last sum does not wrap; so once the
  * condition is false it stays false.  Values that count along wrap as their own sums do.  A carried value stays where
  * something reads it behind the loop; dce removes the others. */
+#include "passes/value/count_loops.h"
+
 #include "base/plant.h"
-#include "ir/facts/analysis.h"
-#include "passes/base/pass.h"
 #include "passes/base/remake.h"
 #include "passes/base/rewrite.h"
 
@@ -36,6 +38,7 @@ struct counted {
     struct ir_value *bound;     /* from outside, or pure in the first region; of a wider element, perhaps */
     bool through;               /* the bound itself is still an iteration */
     int64_t step;
+    int64_t scale, offset; /* what is compared: variable * scale + offset, scale > 0 */
 };
 
 /* Made of values from outside by operations that may stand in front of the loop. */
@@ -82,28 +85,61 @@ static bool only_tests(const struct ir_operation *loop)
     return true;
 }
 
-/* The carried value that the operand of the comparison is, as it is or cast to an element that holds all its values. */
-static const struct ir_value *compared_variable(const struct ir_value *operand, const struct ir_block *test)
+/* The carried value that the operand of the comparison is, as it is or cast to an element that holds all its values, or a
+ * multiple of it and a number more. */
+static const struct ir_value *compared_variable(const struct ir_value *operand, const struct ir_block *test,
+                                                struct counted *counted)
 {
-    const struct ir_operation *cast = operand->definition;
+    const struct ir_operation *op = operand->definition;
     enum ir_element to = operand->type->element, from = to;
-    if (cast && cast->opcode == OP_CAST && cast->block == test)
-        from = cast->operands[0]->type->element;
+    int64_t number;
+    if (op && op->opcode == OP_CAST && op->block == test)
+        from = op->operands[0]->type->element;
     if (from != to && ir_is_integer(from) && ir_is_integer(to) && from != IR_U64 && to != IR_U64) {
         struct range few = range_of_element(from), many = range_of_element(to);
         if (few.low >= many.low && few.high <= many.high)
-            operand = cast->operands[0];
+            operand = op->operands[0];
+    }
+    counted->scale = 1;
+    counted->offset = 0;
+    op = operand->definition;
+    if (op && op->block == test && (op->opcode == OP_ADD || op->opcode == OP_SUB) &&
+        ir_constant_integer(op->operands[1], &number) && number >= -MOST_STEP && number <= MOST_STEP) {
+        counted->offset = op->opcode == OP_ADD ? number : -number;
+        operand = op->operands[0];
+        op = operand->definition;
+    }
+    if (op && op->block == test && op->opcode == OP_MUL && ir_constant_integer(op->operands[1], &number) &&
+        number > 0 && number <= MOST_STEP) {
+        counted->scale = number;
+        operand = op->operands[0];
     }
     return !operand->definition && operand->block == test ? operand : NULL;
 }
 
-/* The bound is one of the variable's values, and so is the sum behind the last iteration. */
+static bool fits_with(const struct counted *counted, struct range range, int64_t factor, int64_t beyond)
+{
+    int64_t low, high;
+    return !__builtin_mul_overflow(range.low, factor, &low) && !__builtin_mul_overflow(range.high, factor, &high) &&
+           !__builtin_sub_overflow(low, beyond, &low) && !__builtin_add_overflow(high, beyond, &high) &&
+           range_within((struct range){low, high}, range_of_element(counted->type->element));
+}
+
+/* The bound is one of the variable's values, and so is the sum behind the last iteration; so is all that is computed of
+ * them to compare them. */
 static bool ends_before_wrapping(const struct counting *c, const struct counted *counted)
 {
     struct range bound = range_of(c->ranges, counted->bound), whole = range_of_element(counted->type->element);
     if (bound.low < whole.low || bound.high > whole.high)
         return false;
     int64_t last, beyond = counted->step > 0 ? counted->step : -counted->step;
+    if (counted->scale != 1 || counted->offset != 0) {
+        beyond *= counted->scale;
+        beyond += 2 * (counted->offset < 0 ? -counted->offset : counted->offset) + counted->scale;
+        return fits_with(counted, bound, 1, beyond) &&
+               fits_with(counted, range_of(c->ranges, counted->loop->operands[counted->variable]), counted->scale,
+                         beyond);
+    }
     beyond -= !counted->through;
     if (counted->step > 0)
         return !__builtin_add_overflow(bound.high, beyond, &last) && last <= whole.high;
@@ -122,7 +158,7 @@ static const char *problem_of(const struct counting *c, struct ir_operation *loo
     if (!only_tests(loop) || !compare || compare->opcode != OP_COMPARE || compare->block != test)
         return "its condition is not one comparison";
     for (int side = 0; side < 2; side++) {
-        const struct ir_value *variable = compared_variable(compare->operands[side], test);
+        const struct ir_value *variable = compared_variable(compare->operands[side], test, counted);
         int64_t predicate = ir_number(compare, IR_ATTRIBUTE_PREDICATE, 0);
         counted->bound = compare->operands[1 - side];
         carried |= variable != NULL;
@@ -165,6 +201,12 @@ static void make_for(struct counting *c, const struct counted *counted)
         bool up = counted->step > 0 || PLANTED(count_loop_down_keeps_bound);
         operands[1] = ir_binary(&builder, OP_ADD, operands[1], ir_constant_int(&builder, type, up ? 1 : -1));
     }
+    if (counted->offset)
+        operands[1] = ir_binary(&builder, OP_SUB, operands[1], ir_constant_int(&builder, type, counted->offset));
+    if (counted->scale != 1 && counted->step < 0) /* t * 64 > n is t > floor(n / 64) */
+        operands[1] = ir_binary(&builder, OP_SUB, operands[1], ir_constant_int(&builder, type, counted->scale - 1));
+    if (counted->scale != 1)
+        operands[1] = count_loops_ceiling(&builder, operands[1], counted->scale);
     operands[2] = ir_constant_int(&builder, type, counted->step);
     for (int i = 0; i < carried; i++) {
         operands[3 + i] = loop->operands[i];
@@ -275,5 +317,8 @@ bool pass_count_loops(struct ir_function *function, struct pass_context *context
     for (int i = 0; i < c.loops.count; i++)
         if (c.loops.data[i]->opcode == OP_FOR)
             changed = replace_counting(&c, c.loops.data[i]) || changed;
+    for (int i = 0; i < c.loops.count; i++)
+        if (c.loops.data[i]->opcode == OP_FOR)
+            changed = count_loops_scale(context, c.loops.data[i]) || changed;
     return changed;
 }

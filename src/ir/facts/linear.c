@@ -1,6 +1,8 @@
 /* see linear.h */
 #include "ir/facts/linear.h"
 
+#include "ir/query.h"
+
 static bool product_fits(struct range a, struct range b)
 {
     int64_t unused;
@@ -83,4 +85,35 @@ struct linear linear_of(const struct ranges *ranges, const struct ir_value *valu
 {
     int steps = MOST_STEPS;
     return find_linear(ranges, value, &steps);
+}
+
+static bool is_positive_test(const struct ir_value *value, const struct ir_value *n, int64_t divisor)
+{
+    const struct ir_operation *compare = value->definition, *rest;
+    int64_t number;
+    if (!compare || compare->opcode != OP_COMPARE || ir_number(compare, IR_ATTRIBUTE_PREDICATE, 0) != IR_PREDICATE_GT ||
+        !ir_constant_integer(compare->operands[1], &number) || number != 0)
+        return false;
+    rest = compare->operands[0]->definition;
+    if (rest && rest->opcode == OP_CAST && ir_is_signed(compare->operands[0]->type->element) &&
+        ir_element_info[compare->operands[0]->type->element].bits >= ir_element_info[n->type->element].bits)
+        rest = rest->operands[0]->definition;
+    return rest && rest->opcode == OP_REM && rest->operands[0] == n &&
+           ir_constant_integer(rest->operands[1], &number) && number == divisor;
+}
+
+struct ir_value *linear_ceiling_of(const struct ir_value *value, int64_t *divisor)
+{
+    const struct ir_operation *sum = value->definition;
+    if (!sum || sum->opcode != OP_ADD)
+        return NULL;
+    for (int side = 0; side < 2; side++) {
+        const struct ir_operation *quotient = sum->operands[side]->definition;
+        const struct ir_operation *more = sum->operands[1 - side]->definition;
+        if (quotient && more && quotient->opcode == OP_DIV && more->opcode == OP_CAST &&
+            ir_is_signed(value->type->element) && ir_constant_integer(quotient->operands[1], divisor) && *divisor > 0 &&
+            is_positive_test(more->operands[0], quotient->operands[0], *divisor))
+            return quotient->operands[0];
+    }
+    return NULL;
 }

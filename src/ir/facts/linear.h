@@ -14,4 +14,6 @@ struct linear {
 bool linear_is_exact(const struct ranges *ranges, const struct ir_operation *op);
 bool linear_keeps_number(const struct ranges *ranges, const struct ir_operation *cast);
 struct linear linear_of(const struct ranges *ranges, const struct ir_value *value);
+/* n of a value ceil(n / divisor), divisor > 0, as the language's cdiv writes it: n / divisor + (n % divisor > 0); or NULL. */
+struct ir_value *linear_ceiling_of(const struct ir_value *value, int64_t *divisor);
 #endif
