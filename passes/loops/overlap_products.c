@@ -818,10 +818,14 @@ static struct rotation *find_rest(const struct visiting *v, const struct rotatio
 {
     struct rotation *rest = ARENA_NEW(v->context->arena, struct rotation);
     int steps = 1000;
+    int64_t step = 0;
     *rest = (struct rotation){.loop = find_follower(r)};
     if (fragment_registers(r) + MASK_REGISTERS > budget_of_roles(v->function->warps)->fragments)
         return NULL;
-    if (!rest->loop || !is_of_program(rest->loop->operands[0], &steps) || !goes_on(v, r, rest) || are_few(v, r, rest))
+    if (!rest->loop || !goes_on(v, r, rest) || are_few(v, r, rest))
+        return NULL;
+    bool up = ir_constant_integer(rest->loop->operands[2], &step) && step > 0; /* else that rest comes first */
+    if (up && !is_of_program(rest->loop->operands[0], &steps))
         return NULL;
     open_branches(rest->loop->regions[0]);
     if (!goes_on(v, r, rest))

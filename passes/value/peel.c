@@ -7,6 +7,8 @@
  *     }                                             if %j + 64 > %n { B }
  *                                               }
  *
+ * A loop that counts down is split likewise; its last part is then the one below the bound.
+ *
  * The pass reads the condition as alternatives joined by `or`.  Each alternative compares `variable + number` with
  * something from outside the loop, and may have further conditions joined to it by `and`.  From this follows a bound,
  * computed in front of the loop, below which (or from which on) the condition is false.  Where no further conditions were
@@ -59,16 +61,16 @@ static bool turn_of_compare(const struct peel *peel, const struct ir_operation *
             linear.offset < INT32_MIN / 4)
             continue;
         int64_t seen = side == 0 ? predicate : (int64_t)mirrored[predicate];
+        bool at_start = seen == IR_PREDICATE_EQ && other == peel->loop->operands[0] && linear.offset == 0;
         turn->base = other;
         turn->offset = -linear.offset;
         if (late) { /* false for variable < base + offset */
             turn->offset += (seen == IR_PREDICATE_GT) + PLANTED(peel_late_off_by_one);
-            return seen == IR_PREDICATE_GT || seen == IR_PREDICATE_GE;
+            return seen == IR_PREDICATE_GT || seen == IR_PREDICATE_GE || (at_start && peel->step < 0);
         }
         turn->offset += seen == IR_PREDICATE_LE || seen == IR_PREDICATE_EQ; /* false for variable >= base + offset */
         turn->offset -= PLANTED(peel_early_forgets_equal) && seen == IR_PREDICATE_LE;
-        bool at_start = seen == IR_PREDICATE_EQ && other == peel->loop->operands[0] && linear.offset == 0;
-        return seen == IR_PREDICATE_LT || seen == IR_PREDICATE_LE || at_start;
+        return seen == IR_PREDICATE_LT || seen == IR_PREDICATE_LE || (at_start && peel->step > 0);
     }
     return false;
 }
@@ -130,7 +132,7 @@ static bool is_splittable(const struct peel *peel, int64_t *step)
     if (loop->opcode != OP_FOR || ir_number(loop, IR_ATTRIBUTE_MULTIPLY, 0) ||
         !ir_is_signed(loop->operands[0]->type->element) ||
         ir_element_info[loop->operands[0]->type->element].bits < 32 || !ir_constant_integer(loop->operands[2], step) ||
-        *step < 1 || *step > INT32_MAX / 8)
+        *step == 0 || *step > INT32_MAX / 8 || *step < -(INT32_MAX / 8))
         return false;
     return peel_is_moderate(peel, loop->operands[0]) && peel_is_moderate(peel, loop->operands[1]) &&
            ir_count_operations(loop->regions[0]) <= SIZE_LIMIT;
@@ -151,52 +153,79 @@ static void make_false(struct ir_operation *condition)
     ir_set_operand(condition, 0, ir_constant_int(&builder, condition->operands[0]->type, 0));
 }
 
-/* `bound` is where the first part ends, a copy that stands in front of the loop and is returned. */
-static struct ir_operation *split(struct ir_operation *loop, struct ir_value *bound, int64_t step, struct arena *arena)
+/* Where the second part starts when the first one ends at `end`: at lower + ceil(max(end - lower, 0) / step) * step.  Of
+ * a loop that counts down through multiples of its step (how it moves from program to program is seen then) at the greatest
+ * multiple up to the end. */
+static struct ir_value *start_of_second(const struct peel *peel, struct ir_builder *b, struct ir_value *lower,
+                                        struct ir_value *end)
 {
+    const struct ir_type *type = lower->type;
+    bool up = peel->step > 0;
+    int64_t size = up ? peel->step : -peel->step;
+    struct linear linear = linear_of(peel->ranges, lower);
+    if (!up && linear.scale % size == 0 && linear.offset % size == 0 &&
+        range_of(peel->ranges, peel->loop->operands[1]).low >= -size) {
+        struct ir_value *by = ir_constant_int(b, type, size);
+        struct ir_value *most = ir_binary(b, OP_DIV, ir_binary(b, OP_ADD, end, by), by);
+        return ir_binary(b, OP_MIN, lower, ir_binary(b, OP_SUB, ir_binary(b, OP_MUL, most, by), by));
+    }
+    struct ir_value *length = ir_binary(b, OP_MAX, ir_binary(b, OP_SUB, up ? end : lower, up ? lower : end),
+                                        ir_constant_int(b, type, 0));
+    if (size != 1) {
+        struct ir_value *by = ir_constant_int(b, type, size);
+        struct ir_value *more = ir_constant_int(b, type, PLANTED(peel_rounds_down) ? 0 : size - 1);
+        length = ir_binary(b, OP_DIV, ir_binary(b, OP_ADD, length, more), by);
+        length = ir_binary(b, OP_MUL, length, by);
+    }
+    return ir_binary(b, up ? OP_ADD : OP_SUB, lower, length);
+}
+
+/* `bound` is where the first part ends, a copy that stands in front of the loop and is returned: of a loop that counts down it has
+ * the values from the bound on. */
+static struct ir_operation *split(const struct peel *peel, struct ir_value *bound)
+{
+    struct ir_operation *loop = peel->loop;
     struct ir_builder b = rewrite_before(loop);
     const struct ir_type *type = loop->operands[0]->type;
-    struct ir_value *lower = loop->operands[0], *end = ir_binary(&b, OP_MIN, loop->operands[1], bound);
-    struct ir_value **map = ARENA_ARRAY(arena, struct ir_value *, loop->block->function->next_value_id + 1);
+    bool up = peel->step > 0;
+    if (!up)
+        bound = ir_binary(&b, OP_SUB, bound, ir_constant_int(&b, type, 1));
+    struct ir_value *lower = loop->operands[0];
+    struct ir_value *end = ir_binary(&b, up ? OP_MIN : OP_MAX, loop->operands[1], bound);
+    struct ir_value **map = ARENA_ARRAY(peel->context->arena, struct ir_value *,
+                                        loop->block->function->next_value_id + 1);
     struct ir_operation *first = ir_clone(&b, loop, map);
     ir_set_operand(first, 1, end);
-    /* the second part starts at lower + ceil(max(end - lower, 0) / step) * step */
-    struct ir_value *length = ir_binary(&b, OP_MAX, ir_binary(&b, OP_SUB, end, lower), ir_constant_int(&b, type, 0));
-    if (step != 1) {
-        struct ir_value *by = ir_constant_int(&b, type, step);
-        struct ir_value *up = ir_constant_int(&b, type, PLANTED(peel_rounds_down) ? 0 : step - 1);
-        length = ir_binary(&b, OP_DIV, ir_binary(&b, OP_ADD, length, up), by);
-        length = ir_binary(&b, OP_MUL, length, by);
-    }
-    ir_set_operand(loop, 0, ir_binary(&b, OP_ADD, lower, length));
+    ir_set_operand(loop, 0, start_of_second(peel, &b, lower, end));
     for (int i = 0; i < loop->result_count; i++)
         ir_set_operand(loop, i + 3, first->results[i]);
     return first;
 }
 
-static bool peel_masks(struct peel *peel, int64_t step)
+static bool peel_masks(struct peel *peel)
 {
     struct peel_masks masks;
     struct ir_value *bound = !peel->context->fuel || *peel->context->fuel > 0 ? peel_bound_of_masks(peel, &masks)
                                                                               : NULL;
     if (!bound || !pass_fuel(peel->context))
         return false;
-    struct ir_operation *first = split(peel->loop, bound, step, peel->context->arena);
+    struct ir_operation *first = split(peel, bound);
     for (int i = masks.count - 1; i >= 0; i--) { /* from below: what is built here moves no counterpart above it */
-        struct ir_operation *compare = counterpart(masks.compare[i], first->regions[0]);
+        struct ir_operation *compare = masks.compare[i];
+        if (peel->step > 0)
+            compare = counterpart(compare, first->regions[0]);
         struct ir_builder builder = rewrite_before(compare);
         ir_replace_uses(compare->results[0], ir_constant_bits(&builder, compare->results[0]->type, 1));
     }
-    pass_remark(peel->context, peel->loop->at, "the loop is split: its first part runs without %s",
-                masks.count ? "masks" : "checks of what it loads");
+    pass_remark(peel->context, peel->loop->at, "the loop is split: its %s part runs without %s",
+                peel->step > 0 ? "first" : "last", masks.count ? "masks" : "checks of what it loads");
     return true;
 }
 
 static bool peel_loop(struct peel *peel)
 {
     struct ir_operation *loop = peel->loop;
-    int64_t step;
-    if (!is_splittable(peel, &step))
+    if (!is_splittable(peel, &peel->step))
         return false;
     for (struct ir_operation *op = loop->regions[0]->first; op; op = op->next) {
         if (op->opcode != OP_IF || !works_on_tiles(op) || !ir_is_inside(op->operands[0], loop))
@@ -208,18 +237,19 @@ static bool peel_loop(struct peel *peel)
                 continue;
             struct ir_builder builder = rewrite_before(loop);
             bound_of(peel, op->operands[0], true, late, &builder, &bound, &exact);
-            struct ir_operation *first = split(loop, bound, step, peel->context->arena);
+            struct ir_operation *first = split(peel, bound);
             struct ir_operation *other = counterpart(op, first->regions[0]);
+            bool in_first = late == (peel->step > 0); /* where it is false */
             if (exact)
-                ir_set_number(late ? op : other, IR_ATTRIBUTE_HOLDS, 1);
-            make_false(late ? other : op);
+                ir_set_number(in_first ? op : other, IR_ATTRIBUTE_HOLDS, 1);
+            make_false(in_first ? other : op);
             pass_remark(peel->context, op->at, "the loop is split: its %s part runs without this `if`",
-                        late ? "first" : "last");
+                        in_first ? "first" : "last");
             return true;
         }
         pass_remark(peel->context, op->at, "the loop is not split: this condition is not known to turn once");
     }
-    return peel_masks(peel, step);
+    return peel_masks(peel);
 }
 
 static bool walk(struct ir_block *block, struct peel *peel)

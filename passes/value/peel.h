@@ -10,6 +10,7 @@ struct peel {
     const struct inside *inside; /* of the function as the pass found it */
     struct ir_operation *loop;
     const struct ir_value *variable;
+    int64_t step;
 };
 
 /* Small enough that sums of a few of them stay in the element. */
