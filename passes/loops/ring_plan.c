@@ -13,7 +13,7 @@
 
 #include <math.h>
 
-enum { CHEAP_SLOTS = 4, MOST_SHARED = 8, FREE_SLOTS = 6, MOST_SLOTS = 16 };
+enum { CHEAP_SLOTS = 4, MOST_SHARED = 8, FREE_SLOTS = 6, MOST_SLOTS = 16, RARELY = 4 };
 
 double ring_plan_latency(const struct target_row *target, int64_t bytes)
 {
@@ -35,6 +35,38 @@ struct ring_plan ring_plan_make(const struct loop_model *model, int64_t bytes, d
     if (function->stages > 0)
         ring.most = function->stages;
     return ring;
+}
+
+static int64_t sum_of(struct ring_plan *const *rings, int count)
+{
+    int64_t sum = 0;
+    for (int r = 0; r < count; r++)
+        sum += rings[r]->bytes * rings[r]->slots;
+    return sum;
+}
+
+static bool is_often(const struct ring_plan *ring, double least)
+{
+    return ring->slots < ring->most && ring->iteration <= RARELY * least;
+}
+
+/* What is left goes to the rings that are filled most often, one slot more for each of these together: an outer loop
+ * has the time of its inner ones to wait for what it brings. */
+static void share_rest(struct ring_plan *const *rings, int count, int64_t room)
+{
+    for (bool more = true; more;) {
+        double least = INFINITY;
+        int64_t sum = sum_of(rings, count);
+        for (int r = 0; r < count; r++)
+            if (rings[r]->slots < rings[r]->most)
+                least = fmin(least, rings[r]->iteration);
+        for (int r = 0; r < count; r++)
+            sum += is_often(rings[r], least) ? rings[r]->bytes : 0;
+        more = least < INFINITY && sum <= room;
+        for (int r = 0; r < count && more; r++)
+            if (is_often(rings[r], least))
+                rings[r]->fit = ++rings[r]->slots;
+    }
 }
 
 bool ring_plan_share(struct ring_plan *const *rings, int count, int64_t room)
@@ -59,6 +91,7 @@ bool ring_plan_share(struct ring_plan *const *rings, int count, int64_t room)
             more += slots < rings[r]->most;
         }
     }
+    share_rest(rings, count, room);
     for (int r = 0; r < count; r++) /* where there is no room for it, the next lower member of the set */
         for (int slots = rings[r]->slots; slots > 0 && rings[r]->among; slots--)
             if (rings[r]->among >> slots & 1) {

@@ -166,7 +166,9 @@ static void plan_rings(struct outline *o)
         for (int i = 0; i < channel->copies.count; i++)
             if (planning_asked_slots(channel->copies.data[i]) > 0)
                 one.most = planning_asked_slots(channel->copies.data[i]);
-        if (one.most > ring->plan.most || one.wanted > ring->plan.wanted)
+        bool inner = one.most == ring->plan.most && one.wanted == ring->plan.wanted &&
+                     one.iteration < ring->plan.iteration;
+        if (one.most > ring->plan.most || one.wanted > ring->plan.wanted || inner)
             ring->plan = one;
     }
 }
