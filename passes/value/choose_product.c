@@ -21,6 +21,8 @@
 #include "targets/product_choice.h"
 #include "targets/target.h"
 
+enum { WARPGROUP_ROWS = 64, MOST_SUMS = 192 /* registers of a thread */ };
+
 struct choosing {
     struct pass_context *context;
     bool changed, by_mma;
@@ -164,6 +166,56 @@ static void visit(struct ir_operation *op, void *data)
     c->by_mma |= choice == IR_INSTRUCTION_MMA;
 }
 
+/* ---- sums that wgmma has no registers for ---- */
+
+struct widest {
+    int64_t rows, words;
+};
+
+static bool is_by(const struct ir_operation *op, enum ir_instruction instruction)
+{
+    return op->opcode == OP_DOT && ir_number(op, IR_ATTRIBUTE_INSTRUCTION, IR_INSTRUCTION_FMA) == instruction;
+}
+
+static void find_widest(struct ir_operation *op, void *data)
+{
+    struct widest *w = data;
+    if (!is_by(op, IR_INSTRUCTION_WGMMA))
+        return;
+    const struct ir_type *type = op->results[0]->type;
+    w->rows = w->rows ? int64_min(w->rows, type->extent[0]) : type->extent[0];
+    w->words = int64_max(w->words, ir_type_elements(type));
+}
+
+static void leave_wgmma(struct ir_operation *op, void *data)
+{
+    struct choosing *c = data;
+    if (!is_by(op, IR_INSTRUCTION_WGMMA))
+        return;
+    struct target_row target = *c->context->target;
+    struct product product = product_of(op);
+    target.flags &= ~(unsigned)TARGET_WGMMA;
+    ir_set_number(op, IR_ATTRIBUTE_INSTRUCTION, product_choice_of(&target, &product).instruction);
+    c->by_mma = true;
+    pass_remark(c->context, op->at,
+                "this product is computed by mma.sync: a product of the kernel has %d rows for each warpgroup of "
+                "wgmma, and another's sums do not fit into the registers of so few",
+                WARPGROUP_ROWS);
+}
+
+/* A warpgroup has 64 rows of each product, so that the one with the fewest rows says how many there are.  Where these
+ * have no registers for the sums of another, mma.sync divides columns, too (decoding over latents of 512 by 64 heads
+ * spilled 8.8 kB: 1436 -> 331 us on an H100, 2026-11-28-h100-forms.json). */
+static void use_more_warps(struct choosing *c, struct ir_function *function)
+{
+    struct widest widest = {0};
+    ir_walk(function->body, find_widest, &widest);
+    int64_t groups = widest.rows / WARPGROUP_ROWS;
+    groups = groups > 3 ? 2 : groups;
+    if (groups && widest.words > groups * 128 * MOST_SUMS)
+        ir_walk(function->body, leave_wgmma, c);
+}
+
 /* From sm_100 on there are better ways than those that are made for all targets from sm_80 on.  Said of the kernel, once
  * for all of its products. */
 static void report_generation(struct choosing *c, const struct ir_function *function)
@@ -187,6 +239,8 @@ bool pass_choose_product(struct ir_function *function, struct pass_context *cont
         c.changed = turn_products(function, context);
     if (context->target)
         ir_walk(function->body, visit, &c);
+    if (context->target && context->target->kind == TARGET_NVPTX)
+        use_more_warps(&c, function);
     if (context->target && context->target->kind == TARGET_NVPTX)
         report_generation(&c, function);
     return c.changed;
