@@ -196,8 +196,8 @@ static bool plan_reduce(struct wide_tile *s, struct ir_operation *op, struct pie
     s->at = op;
     s->last = op->previous;
     s->layout = value->type->layout;
-    if (layout_registers(s->layout) < WIDE || ir_reduce_is_ordered(op) || !choose_pieces(s, value->type) ||
-        s->dimension != ir_number(op, IR_ATTRIBUTE_AXIS, 0))
+    if (layout_registers(s->layout) < WIDE || ir_reduce_is_ordered(op) || op->result_count > 1 ||
+        !choose_pieces(s, value->type) || s->dimension != ir_number(op, IR_ATTRIBUTE_AXIS, 0))
         return false;
     s->in_flight = wide_tile_in_flight(s, value);
     s->reload = false;

@@ -148,6 +148,8 @@ bool ir_may_read(const struct ir_operation *operation) { return any_trait(operat
 
 bool ir_reduce_is_ordered(const struct ir_operation *operation)
 {
+    if (ir_number(operation, IR_ATTRIBUTE_POSITIONS, 0))
+        return false;
     return operation->opcode == OP_SCAN || ir_number(operation, IR_ATTRIBUTE_KIND, IR_REDUCE_ADD) == IR_REDUCE_REGION ||
            ir_number(operation, IR_ATTRIBUTE_FIXED, 0) != 0;
 }

@@ -115,6 +115,7 @@ int64_t ir_type_bytes(const struct ir_type *tile);    /* of its elements in memo
     ATTRIBUTE(AXIS, "axis", INT)                      \
     ATTRIBUTE(KIND, "kind", INT)                      \
     ATTRIBUTE(FIXED, "fixed", INT)                    \
+    ATTRIBUTE(POSITIONS, "positions", INT)            \
     ATTRIBUTE(REVERSE, "reverse", INT)                \
     ATTRIBUTE(EXCLUSIVE, "exclusive", INT)            \
     ATTRIBUTE(PRECISION, "precision", INT)            \

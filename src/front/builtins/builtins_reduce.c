@@ -325,6 +325,7 @@ struct value build_arg(struct elaborator *e, struct call *call, int maximum)
     build_arg_region(e, body, ir_type_with_shape(e->context, v.run->type, 0, NULL), maximum, (enum ir_nan)nan);
     region_end(e, saved);
     struct ir_operation *operation = build_one(e, 2, operands, (int)axis, IR_REDUCE_REGION);
+    ir_set_number(operation, IR_ATTRIBUTE_POSITIONS, 1);
     region_attach(operation, 0, body);
     struct value result = value_run(operation->results[1], call->at);
     result.origin = drop_origin(e, v.origin, (int)axis);

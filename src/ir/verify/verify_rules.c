@@ -318,6 +318,10 @@ static const char *reduce_problem(const struct ir_operation *op)
     if (first->layout && has_mixed_columns(first->layout))
         return "the operand's layout mixes bits of coordinates: a reduction takes one where each column is a single "
                "bit";
+    if (ir_number(op, IR_ATTRIBUTE_POSITIONS, 0) &&
+        (kind != IR_REDUCE_REGION || op->operand_count < 2 ||
+         !ir_is_integer(op->operands[op->operand_count - 1]->type->element)))
+        return "positions are the last of several operands, integers, and kind is region";
     return combining_problem(op, op->operand_count);
 }
 

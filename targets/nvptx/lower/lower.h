@@ -60,6 +60,7 @@ struct fold {
     int axis, operands, registers;
     bool ordered, reverse; /* reverse: the left operand has the larger indexes */
     bool remembers;        /* a scan: set after fold_open */
+    bool mixed;            /* what stands on the left may have the larger indexes: by positions */
     LLVMValueRef **value;  /* [operand][register] */
     bool *alive;           /* registers that still stand for themselves */
     int *head;             /* the alive register that a register was folded into */

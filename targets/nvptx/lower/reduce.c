@@ -4,7 +4,9 @@
  * The steps come from the layout: each combines the values of two positions that differ in one bit.  The seven kinds
  * commute, so for them the cheapest steps go first.  A function of the source is only associative, its left operand being
  * the one with the smaller indexes; and `fixed` asks for the tree of neighbours.  Both fold the axis's bits from the
- * lowest up, so that at each moment a value stands for an aligned range of indexes.
+ * lowest up, so that at each moment a value stands for an aligned range of indexes.  Where the last of several values is
+ * its position, a thread folds what it has in order, and the cheapest steps come first again: from there on the left operand is
+ * the one with the smaller position (argmax, of which the first of equals counts).
  *
  * Several values are left where warps share the axis, or where it has an odd repeat.  They are folded by the same tree:
  * neighbours first, an odd last one waiting.  Where the result is only stored, only the warps that store it do this. */
@@ -26,10 +28,13 @@ void fold_combine(struct lowering *l, const struct fold *f, const LLVMValueRef *
 {
     enum ir_reduce_kind kind = (enum ir_reduce_kind)ir_number(f->operation, IR_ATTRIBUTE_KIND, IR_REDUCE_ADD);
     if (kind == IR_REDUCE_REGION) {
-        LLVMValueRef arguments[2 * 16];
+        LLVMValueRef arguments[2 * 16], swap = NULL;
+        int last = f->operands - 1;
+        if (f->mixed)
+            swap = LLVMBuildICmp(l->builder, LLVMIntSGT, left[last], right[last], "");
         for (int o = 0; o < f->operands; o++) {
-            arguments[o] = left[o];
-            arguments[f->operands + o] = right[o];
+            arguments[o] = swap ? LLVMBuildSelect(l->builder, swap, right[o], left[o], "") : left[o];
+            arguments[f->operands + o] = swap ? LLVMBuildSelect(l->builder, swap, left[o], right[o], "") : right[o];
         }
         lower_region(l, f->operation->regions[0], arguments, out);
         return;
@@ -455,9 +460,10 @@ static int list_steps(const struct fold *f, struct step *list)
         list[count++] = (struct step){STEP_LANE, &s->lane_step[i], step_weight(f, &s->lane_step[i])};
     for (int i = 0; i < s->warp_steps; i++)
         list[count++] = (struct step){STEP_WARP, &s->warp_step[i], step_weight(f, &s->warp_step[i])};
-    if (!f->ordered)
+    bool positions = ir_number(f->operation, IR_ATTRIBUTE_POSITIONS, 0) != 0;
+    if (!f->ordered && !positions)
         return count;
-    for (int i = 1; i < count; i++)
+    for (int i = 1; i < (positions ? s->register_steps : count); i++)
         for (int j = i; j > 0 && list[j].weight < list[j - 1].weight; j--) {
             struct step swap = list[j];
             list[j] = list[j - 1];
@@ -531,6 +537,7 @@ void fold_run(struct lowering *l, struct fold *f)
     int count = list_steps(f, list);
     bool crosses = f->steps.warp_steps > 0 || f->steps.group_repeats > 1, crossed = false,
          repeats = f->steps.register_repeats > 1;
+    bool positions = ir_number(f->operation, IR_ATTRIBUTE_POSITIONS, 0) != 0;
     int first = 0;
     if (f->remembers) {
         bool fixed = ir_number(f->operation, IR_ATTRIBUTE_FIXED, 0) != 0;
@@ -539,6 +546,7 @@ void fold_run(struct lowering *l, struct fold *f)
         scan_runs(l, f, list, first);
     }
     for (int i = first; i < count; i++) {
+        f->mixed |= positions && list[i].kind != STEP_REGISTER;
         if (!f->ordered && repeats && list[i].kind != STEP_REGISTER) {
             register_repeats(l, f);
             repeats = false;
@@ -554,6 +562,7 @@ void fold_run(struct lowering *l, struct fold *f)
     }
     if (!f->ordered && repeats)
         register_repeats(l, f);
+    f->mixed |= positions;
     if (crosses && !crossed)
         warp_steps(l, f);
     if (f->ordered && repeats)
