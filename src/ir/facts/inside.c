@@ -6,11 +6,20 @@
  *   - t is the variable of a loop that ends at an extent of the same class: t <= extent - 1.  When the loop's start and
  *     the extent are multiples of the step, even t <= extent - step.
  *   - t is a grid index, and the grid covers that extent: t * grid_step <= extent - 1, or extent - grid_step likewise.
- *   - An `if` around the access, or an assume(), says so: scale * t + a < extent + b. */
+ *   - An `if` around the access, or an assume(), says so: scale * t + a < extent + b.
+ * Where the extent is assumed to be another one divided by a number, and the index is divided by it, too, the dividends are
+ * compared instead: rows of words that hold eight elements each. */
 #include "ir/facts/inside.h"
 
 #include "base/plant.h"
 #include "ir/facts/linear.h"
+
+/* An extent of an argument that is assumed to be another one's, divided; by 0: it is not. */
+struct quotient {
+    const struct ir_value *view;
+    int dimension;
+    int64_t by;
+};
 
 struct inside {
     struct arena *arena;
@@ -19,6 +28,7 @@ struct inside {
     int grid_class[IR_MAX_RANK];
     int64_t *multiple;                           /* by class */
     int64_t *least;                              /* by dimension of an argument, as class: the extent is not under it */
+    struct quotient *quotient;                   /* likewise */
     VECTOR(const struct ir_operation *) assumed; /* at the top of the function */
 };
 
@@ -118,9 +128,10 @@ static int64_t gap_of_loop(const struct inside *inside, const struct ir_value *t
         offset < INT32_MIN)
         return INT64_MIN;
     int64_t multiple = extent->number != IR_DYNAMIC ? extent->number : extent->multiple;
-    bool whole_steps = offset == 0 && multiple % step == 0 && ir_constant_integer(loop->operands[0], &lower) &&
-                       (lower % step == 0 || PLANTED(bounds_steps_of_odd_start));
-    return whole_steps ? step : 1 - offset;
+    bool starts_whole = ir_constant_integer(loop->operands[0], &lower)
+                            ? lower % step == 0 || PLANTED(bounds_steps_of_odd_start)
+                            : divisibility_ask(loop->operands[0]).multiple[0] % step == 0;
+    return offset == 0 && multiple % step == 0 && starts_whole ? step : 1 - offset;
 }
 
 static int64_t gap_of_grid(const struct inside *inside, const struct ir_value *term, int64_t scale,
@@ -184,29 +195,55 @@ static int64_t gap_around(const struct inside *inside, const struct ir_operation
     return gap;
 }
 
-/* index + length <= extent, and 0 <= index */
+/* index + length <= extent, for an index that is not negative. */
+static bool ends_inside(const struct inside *inside, const struct ir_operation *op, const struct extent *extent,
+                        const struct ir_value *index, int64_t length)
+{
+    int64_t most;
+    struct range range = range_at(inside->ranges, index, op);
+    if (extent->number != IR_DYNAMIC && !__builtin_add_overflow(range.high, length, &most) && most <= extent->number)
+        return true;
+    if (!__builtin_add_overflow(range.high, length, &most) && most <= extent->least)
+        return true;
+    if (index->type->rank || !extent->argument)
+        return false;
+    struct linear linear = linear_of(inside->ranges, index);
+    if (!linear.term || linear.offset > INT32_MAX || linear.offset < INT32_MIN)
+        return false;
+    int64_t gap = int64_max(gap_of_loop(inside, linear.term, linear.scale, extent),
+                            gap_of_grid(inside, linear.term, linear.scale, extent));
+    gap = int64_max(gap, gap_around(inside, op, &linear, extent));
+    return gap != INT64_MIN && linear.offset + length <= gap + PLANTED(bounds_one_past);
+}
+
+/* i / by + length <= e / by  where  i + length * by <= e;  if e is a multiple, where i + (length - 1) * by < e. */
+static bool quotient_ends_inside(const struct inside *inside, const struct ir_operation *op,
+                                 const struct extent *extent, const struct ir_value *index, int64_t length)
+{
+    const struct ir_operation *divide = index->definition;
+    int64_t by;
+    if (!extent->argument || !divide || divide->opcode != OP_DIV || index->type->rank || length > INT32_MAX)
+        return false;
+    const struct quotient *quotient = &inside->quotient[extent->argument->index * IR_MAX_RANK + extent->dimension];
+    const struct ir_value *dividend = divide->operands[0];
+    if (!quotient->by || !ir_constant_integer(divide->operands[1], &by) || by != quotient->by ||
+        range_at(inside->ranges, dividend, op).low < 0)
+        return false;
+    struct extent whole = extent_of(inside, quotient->view, quotient->dimension);
+    return ends_inside(inside, op, &whole, dividend,
+                       whole.multiple % by == 0 || PLANTED(bounds_quotient_rounds_up) ? (length - 1) * by + 1
+                                                                                      : length * by);
+}
+
 bool inside_is_proven(const struct inside *inside, const struct ir_operation *op, const struct ir_value *view, int d,
                       const struct ir_value *index, int64_t length)
 {
     struct range range = range_at(inside->ranges, index, op);
     struct extent extent = extent_of(inside, view, d);
-    int64_t most;
     if ((range.low < 0 && !PLANTED(bounds_negative_index)) ||
         (index->type->element == IR_U64 && range.high == INT64_MAX))
         return false;
-    if (extent.number != IR_DYNAMIC && !__builtin_add_overflow(range.high, length, &most) && most <= extent.number)
-        return true;
-    if (!__builtin_add_overflow(range.high, length, &most) && most <= extent.least)
-        return true;
-    if (index->type->rank || !extent.argument)
-        return false;
-    struct linear linear = linear_of(inside->ranges, index);
-    if (!linear.term || linear.offset > INT32_MAX || linear.offset < INT32_MIN)
-        return false;
-    int64_t gap = int64_max(gap_of_loop(inside, linear.term, linear.scale, &extent),
-                            gap_of_grid(inside, linear.term, linear.scale, &extent));
-    gap = int64_max(gap, gap_around(inside, op, &linear, &extent));
-    return gap != INT64_MIN && linear.offset + length <= gap + PLANTED(bounds_one_past);
+    return ends_inside(inside, op, &extent, index, length) || quotient_ends_inside(inside, op, &extent, index, length);
 }
 
 /* ---- equal extents: classes that the wrapper checks, joined by what is assumed at the top ---- */
@@ -285,6 +322,28 @@ static void find_classes(struct inside *inside, const struct ir_function *functi
     }
 }
 
+static void note_quotient(struct inside *inside, const struct ir_value *condition)
+{
+    const struct ir_operation *op = condition->definition;
+    int64_t by;
+    if (op && op->opcode == OP_AND) {
+        note_quotient(inside, op->operands[0]);
+        note_quotient(inside, op->operands[1]);
+    }
+    if (!op || op->opcode != OP_COMPARE || ir_number(op, IR_ATTRIBUTE_PREDICATE, -1) != IR_PREDICATE_EQ)
+        return;
+    for (int i = 0; i < 2; i++) {
+        const struct ir_operation *divide = op->operands[1 - i]->definition;
+        int slot = slot_of(op->operands[i]);
+        if (slot < 0 || !divide || divide->opcode != OP_DIV || slot_of(divide->operands[0]) < 0 ||
+            !ir_constant_integer(divide->operands[1], &by) || by < 1 || by > INT16_MAX)
+            continue;
+        const struct ir_operation *extent = divide->operands[0]->definition;
+        inside->quotient[slot] = (struct quotient){extent->operands[0],
+                                                   (int)ir_number(extent, IR_ATTRIBUTE_DIMENSION, 0), by};
+    }
+}
+
 /* What conditions assumed of extents say of their least value, for all of one class. */
 static void find_least(struct inside *inside, const struct ir_function *function)
 {
@@ -306,8 +365,11 @@ const struct inside *inside_analyse(const struct ir_function *function, const st
     *inside = (struct inside){.arena = arena, .ranges = ranges};
     find_classes(inside, function);
     find_least(inside, function);
+    inside->quotient = ARENA_ARRAY(arena, struct quotient, function->body->arguments.count * IR_MAX_RANK + 1);
     for (const struct ir_operation *op = function->body->first; op; op = op->next)
-        if (op->opcode == OP_ASSUME)
+        if (op->opcode == OP_ASSUME) {
             vector_push(arena, &inside->assumed, op);
+            note_quotient(inside, op->operands[0]);
+        }
     return inside;
 }
