@@ -46,7 +46,6 @@
 
 enum {
     LEAST_BYTES = 8, /* of a thread's copy, at once */
-    LEAST_MOVE = 4,  /* bytes of a thread, with one instruction */
     LEAST_SLOTS = 2,
     ASKED_STAGES = 3,
     MOST_BLOCKS = 2,     /* more on a multiprocessor hide each other's latency */
@@ -202,14 +201,15 @@ static bool uses_marked(const struct ir_operation *op, const bool *marked)
     return false;
 }
 
-/* A product runs while the load is on its way: one of this iteration that takes nothing from it, or another warp's. */
+/* A product runs while the load is on its way: one of this iteration that takes nothing from it, or another warp's.  Of few
+ * columns and factors in registers it is too short for that. */
 static bool is_hidden(const struct load_staging *s, const struct ir_operation *loop, const struct ir_operation *load)
 {
     bool *marked = ARENA_ARRAY(s->context->arena, bool, s->function->next_value_id);
     marked[load->results[0]->id] = true;
     for (const struct ir_operation *op = loop->regions[0]->first; op; op = op->next) {
         bool used = uses_marked(op, marked);
-        if (is_product(op) && (!used || !(is_wgmma(op) || keeps_factors(op))))
+        if (is_product(op) && !keeps_factors(op) && (!used || !is_wgmma(op)))
             return true;
         if (!used)
             continue;
@@ -268,8 +268,6 @@ static struct candidates find_candidates(const struct load_staging *s, struct ir
         const char *problem = problem_of_load(s, loop, op);
         if (!problem && is_hidden(s, loop, op))
             problem = "a product hides their latency";
-        if (!problem && has_kept_factors(loop) && load.bytes < (int64_t)LEAST_MOVE * 32 * s->function->warps)
-            problem = "it has less than a move for each thread, which would all copy the same";
         if (!problem)
             load.buffer = buffer_for(s, op, &problem);
         if (load.buffer)

@@ -5,7 +5,7 @@
 #include "ir/facts/scratch.h"
 #include "ir/query.h"
 
-enum { CHEAP_OPERATIONS = 12 };
+enum { CHEAP_OPERATIONS = 12, WIDEST_MOVE = 16, LEAST_MOVE = 4 /* bytes of a thread's copy, at once */ };
 
 static void int_extents(const struct ir_type *type, int *extent)
 {
@@ -406,7 +406,10 @@ const struct layout *layout_rule_copy(struct layout_table *table, const struct i
 {
     int extent[LAYOUT_RANK], order[LAYOUT_RANK];
     order_of_copy(access, buffer, extent, order);
-    return layout_blocked_default(table, buffer->rank, extent, order, ir_element_info[buffer->element].bits / 8, warps);
+    int bytes = ir_element_info[buffer->element].bits / 8, vector = bytes < WIDEST_MOVE ? WIDEST_MOVE / bytes : 1;
+    if (ir_type_elements(buffer) * bytes < (int64_t)LEAST_MOVE * 32 * warps && extent[order[0]] % vector == 0)
+        return layout_blocked(table, buffer->rank, extent, order, vector, warps); /* by some of the threads */
+    return layout_blocked_default(table, buffer->rank, extent, order, bytes, warps);
 }
 
 const struct layout *layout_rule_copy_index(struct layout_table *table, const struct ir_access *access,

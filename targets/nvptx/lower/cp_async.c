@@ -199,8 +199,10 @@ static void lower_cp_async(struct lowering *l, const struct ir_operation *operat
         through_registers(l, &copy);
         return;
     }
+    LLVMBasicBlockRef kept = value_enter_if(l, coordinate_leader(l, copy.layout)); /* others would move the same */
     for (int reg = 0; reg < count; reg += copy.vector)
         move(l, &copy, reg, bytes == 16 ? "cg" : "ca");
+    value_leave(l, kept);
 }
 
 void lower_copy(struct lowering *l, struct ir_operation *operation)

@@ -94,25 +94,6 @@ static LLVMValueRef place_of(struct lowering *l, const struct ir_operation *op, 
     return sum;
 }
 
-/* What is built from here to leave is run where the condition holds (NULL: always). */
-static LLVMBasicBlockRef enter_if(struct lowering *l, LLVMValueRef condition)
-{
-    if (!condition)
-        return NULL;
-    LLVMBasicBlockRef put = value_block(l, "put"), kept = value_block(l, "kept");
-    LLVMBuildCondBr(l->builder, condition, put, kept);
-    LLVMPositionBuilderAtEnd(l->builder, put);
-    return kept;
-}
-
-static void leave(struct lowering *l, LLVMBasicBlockRef kept)
-{
-    if (!kept)
-        return;
-    LLVMBuildBr(l->builder, kept);
-    LLVMPositionBuilderAtEnd(l->builder, kept);
-}
-
 struct trip {
     const struct ir_operation *op;
     const struct move_plan *plan;
@@ -144,17 +125,17 @@ static void put(struct lowering *l, const struct trip *t)
     int64_t first = 0;
     for (int i = 0; i < (t->op->opcode == OP_GATHER ? 1 : t->op->operand_count); i++) {
         const struct ir_value *from = t->op->operands[i];
-        LLVMBasicBlockRef kept = enter_if(l, coordinate_leader(l, from->type->layout));
+        LLVMBasicBlockRef kept = value_enter_if(l, coordinate_leader(l, from->type->layout));
         for (int reg = 0; reg < value_registers(from->type); reg++) {
             LLVMValueRef at = NULL, is;
             if (t->op->opcode == OP_CONCATENATE)
                 at = value_sum(l, coordinate_register(l, from->type->layout, axis, reg), value_i32(l, first));
             LLVMValueRef place = in_round(l, t, place_of(l, t->op, from->type, reg, t->whole, at), &is);
-            LLVMBasicBlockRef next = enter_if(l, is);
+            LLVMBasicBlockRef next = value_enter_if(l, is);
             shared_store(l, element, value_register(l, from, reg), address_of(l, t, place), value_bytes(element));
-            leave(l, next);
+            value_leave(l, next);
         }
-        leave(l, kept);
+        value_leave(l, kept);
         first += from->type->extent[axis];
     }
 }

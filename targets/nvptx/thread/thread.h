@@ -117,6 +117,9 @@ LLVMValueRef value_wide(struct lowering *l, enum ir_element element, LLVMValueRe
 LLVMValueRef value_intrinsic(struct lowering *l, const char *name, LLVMTypeRef overload, LLVMValueRef *arguments,
                              int count);
 LLVMBasicBlockRef value_block(struct lowering *l, const char *name); /* appended; builder stays */
+/* What is built from here to value_leave, which takes what this gives, is run where the condition holds (NULL: always). */
+LLVMBasicBlockRef value_enter_if(struct lowering *l, LLVMValueRef condition);
+void value_leave(struct lowering *l, LLVMBasicBlockRef kept);
 
 /* ---- coordinates.c: where a thread stands in a tile ---- */
 /* The part of the coordinate that lane and warp give (i32), made once a kernel. */

@@ -241,3 +241,21 @@ LLVMBasicBlockRef value_block(struct lowering *l, const char *name)
 {
     return LLVMAppendBasicBlockInContext(l->context, l->kernel, name);
 }
+
+LLVMBasicBlockRef value_enter_if(struct lowering *l, LLVMValueRef condition)
+{
+    if (!condition)
+        return NULL;
+    LLVMBasicBlockRef put = value_block(l, "put"), kept = value_block(l, "kept");
+    LLVMBuildCondBr(l->builder, condition, put, kept);
+    LLVMPositionBuilderAtEnd(l->builder, put);
+    return kept;
+}
+
+void value_leave(struct lowering *l, LLVMBasicBlockRef kept)
+{
+    if (!kept)
+        return;
+    LLVMBuildBr(l->builder, kept);
+    LLVMPositionBuilderAtEnd(l->builder, kept);
+}
