@@ -37,6 +37,7 @@ const struct pass_row pass_rows[] = {
     ROW(count_loops,        VALUE,    BOTH_2),  /* makes `for` loops, which all below look for */
     ROW(fuse_dot,           VALUE,    BOTH_2),  /* before licm could take the summand apart from its product */
     ROW(licm,               VALUE,    BOTH_2),  /* before unroll, so that copies share what does not change */
+    ROW(unswitch,           VALUE,    BOTH_2),  /* behind licm, which brings conditions that do not change in front */
     ROW(unroll,             VALUE,    BOTH_2),
     ROW(decide,             VALUE,    BOTH_2),  /* before peel, which then sees only conditions that are open */
     ROW(simplify,           VALUE,    BOTH_2),  /* iterations that are written out have constants to fold */
@@ -47,6 +48,7 @@ const struct pass_row pass_rows[] = {
     ROW(cse,                VALUE,    BOTH_2),
     ROW(dce,                VALUE,    BOTH_2),
     ROW(licm,               VALUE,    BOTH_2),  /* what stood under such a condition can leave its loop now */
+    ROW(one_place,          VALUE,    BOTH_2),  /* before bounds, which asks where places lie */
     ROW(bounds,             VALUE,    BOTH_2),  /* behind peel, which makes loops whose accesses lie inside */
     ROW(narrow,             VALUE,    BOTH_2),  /* behind bounds, which proves in 64 bits */
     ROW(simplify,           VALUE,    BOTH_2),  /* casts at the edges of what became narrow meet */
@@ -57,6 +59,8 @@ const struct pass_row pass_rows[] = {
 
     /* Who holds what. */
     ROW(near_exponentials,  VALUE,    GPU_2),   /* again: maxima have been found equal now, and no layouts and pieces stand between */
+    ROW(small_integers,     VALUE,    GPU_2),   /* behind narrow, and in front of layouts, which follow from what is left */
+    ROW(order_words,        VALUE,    GPU_2),   /* before choose_product, which asks which factors are computed */
     ROW(choose_product,     VALUE,    GPU_2),   /* layouts follow from the instructions of products */
     ROW(extract_elements,   VALUE,    GPU),     /* before a large tile gets a layout for the sake of a few elements */
     ROW(read_once,          VALUE,    GPU_12),  /* asks for places as the source has them */

@@ -1,6 +1,8 @@
 #include "exec.h"
 #include "split.h"
 #include <math.h>
+#include <stdint.h>
+#include <string.h>
 
 #define ONE(n) \
     1, (int64_t[]) { n }
@@ -116,12 +118,50 @@ static void run_int4(struct exec_case *c)
     }
 }
 
+static double bf16_of(double value)
+{
+    float single = (float)value;
+    uint32_t bits;
+    memcpy(&bits, &single, sizeof bits);
+    bits = (bits + 0x7fff + (bits >> 16 & 1)) & 0xffff0000;
+    memcpy(&single, &bits, sizeof single);
+    return single;
+}
+
+static void run_weights(struct exec_case *c)
+{
+    int64_t m = c->extent[0], n = 8 * c->extent[1], groups = c->extent[2], k = 128 * groups;
+    struct exec_tensor *x = exec_range(c, EXEC_BF16, TWO(m, k), -8, 8), *w = exec_input(c, EXEC_I32, TWO(k / 8, n));
+    struct exec_tensor *s = exec_range(c, EXEC_BF16, TWO(groups, n), -4, 4),
+                       *z = exec_input(c, EXEC_I32, TWO(groups, n));
+    struct exec_tensor *y = exec_output(c, EXEC_BF16, TWO(m, n));
+    struct tile_bf16_2 vx, vs, vy;
+    struct tile_i32_2 vw, vz;
+    EXEC_BIND(vx, x);
+    EXEC_BIND(vw, w);
+    EXEC_BIND(vs, s);
+    EXEC_BIND(vz, z);
+    EXEC_BIND(vy, y);
+    exec_called(c, split_weights(c->stream, &vx, &vw, &vs, c->gaps ? NULL : &vz, &vy));
+    for (int64_t i = 0; i < m * n; i++) {
+        double sum = 0.0;
+        for (int64_t at = 0; at < k; at++) {
+            int64_t word = exec_before_int(w, at / 8 * n + i % n), group = at / 128 * n + i % n;
+            double less = c->gaps ? 8 : (double)(exec_before_int(z, group) & 15);
+            sum += exec_before(x, i / n * k + at) *
+                   bf16_of(((double)(word >> 4 * (at % 8) & 15) - less) * exec_before(s, group));
+        }
+        exec_expect(c, y, i, sum, 0x1p-8);
+    }
+}
+
 static const struct exec_test tests[] = {
     {"product_bf16", run_product_bf16, 3, {70, 90, 500}, 0},
     {"product_f32", run_product_f32, 3, {33, 65, 97}, 0},
     {"twice", run_twice, 3, {130, 60, 777}, 0},
     {"columns", run_columns, 2, {40, 70}, 0},
     {"int4", run_int4, 3, {9, 9, 6}, 0},
+    {"weights", run_weights, 3, {9, 9, 6}, 0},
 };
 
 int main(int count, char **arguments) { return exec_main(count, arguments, tests, sizeof tests / sizeof *tests); }

@@ -266,7 +266,8 @@ static void test_pipelines(void)
                 expect(false, pass->name);
         bool for_gpus = pass == &pass_table[PASS_choose_product] || pass == &pass_table[PASS_read_once] ||
                         pass == &pass_table[PASS_extract_elements] || pass == &pass_table[PASS_walk_ordered] ||
-                        pass == &pass_table[PASS_near_exponentials];
+                        pass == &pass_table[PASS_near_exponentials] || pass == &pass_table[PASS_small_integers] ||
+                        pass == &pass_table[PASS_order_words];
         if (value && !for_gpus)
             expect(runs("cpu", 2, pass), pass->name);
     }
