@@ -472,8 +472,8 @@ static bool parse_moves(struct options *options, const char *text)
 {
     for (const char *at = text; *at;) {
         size_t size = strcspn(at, ","), found = 0;
-        while (found < NATIVE_MOVES && !(strlen(native_move_names[found]) == size &&
-                                         strncmp(native_move_names[found], at, size) == 0))
+        while (found < NATIVE_MOVES &&
+               !(strlen(native_move_names[found]) == size && strncmp(native_move_names[found], at, size) == 0))
             found++;
         if (found == NATIVE_MOVES) {
             driver_error(options, "--moves: '%.*s' is no move; they are swap, slide, shift, stall and yield", (int)size,

@@ -24,7 +24,8 @@ static void run_decode(struct exec_case *c)
     struct exec_tensor *v = draw(exec_input(c, EXEC_F16, FOUR(pages, PAGE, heads, D)), 2);
     struct exec_tensor *table = exec_input(c, EXEC_I32, MATRIX(z, columns)), *len = exec_input(c, EXEC_I32, ROW(z));
     struct exec_tensor *part = exec_inout(c, EXEC_F32, FOUR(z, h, parts, D));
-    struct exec_tensor *lse = exec_inout(c, EXEC_F32, ROW(z * h * parts)), *met = exec_inout(c, EXEC_U32, ROW(z * heads));
+    struct exec_tensor *lse = exec_inout(c, EXEC_F32, ROW(z * h * parts)),
+                       *met = exec_inout(c, EXEC_U32, ROW(z * heads));
     struct exec_tensor *o = exec_output(c, EXEC_F16, CUBE(z, h, D));
     struct tile_f16_3 vq, vo;
     struct tile_f16_4 vk, vv;

@@ -174,7 +174,8 @@ int main(void)
                                                    &checking);
     const struct kernel_entry *entry = &module->entries.data[0];
     if (checking.asked != 3)
-        fail("a choice serves all aligned instances of the same keys, one those by words, and one the others", checking.asked);
+        fail("a choice serves all aligned instances of the same keys, one those by words, and one the others",
+             checking.asked);
     if (checking.tiles < 40 || checking.candidates < 60)
         fail("candidates", checking.candidates);
     if (entry->variants.count != 4 * checking.chosen + 4 * checking.chosen_by_words + 3 * checking.chosen_anywhere ||

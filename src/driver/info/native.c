@@ -106,7 +106,8 @@ static bool open_image(const struct object *object, const char *name, const Elf6
 }
 
 /* The name of an image of machine code; NULL: the section is none. */
-static const char *image_name(const struct object *object, const Elf64_Shdr *names, unsigned number, Elf64_Shdr *section)
+static const char *image_name(const struct object *object, const Elf64_Shdr *names, unsigned number,
+                              Elf64_Shdr *section)
 {
     const char *name = object_named_section(object, names, number, IMAGE_SECTION, section);
     return name && !info_is_ptx(name) ? name : NULL;

@@ -40,7 +40,8 @@ static void keep_failure(struct orders_trial *trial, const struct native_code *c
 /* Up to so many orders, one from the other. */
 static void walk_on(struct orders_trial *trial, int64_t count)
 {
-    struct native_walk walk = {.code = native_copy(trial->original), .seed = native_draw(&trial->seed, UINT64_MAX), .moves = trial->moves};
+    struct native_walk walk = {
+        .code = native_copy(trial->original), .seed = native_draw(&trial->seed, UINT64_MAX), .moves = trial->moves};
     for (int i = 0; i < trial->original->count / FIRST_PART; i++)
         native_walk_step(&walk);
     for (int64_t order = 0; order < count && trial->failed < MOST_FAILURES; order++) {

@@ -267,7 +267,7 @@ static bool is_left_open(const struct variant_plan *plan, int knob)
 const char *variant_facts(const struct variant_plan *plan)
 {
     struct arena *arena = plan->entry->kernel->front->arena;
-    const char *last = plan->facts.aligned == WHOLE_COPY  ? " aligned"
+    const char *last = plan->facts.aligned == WHOLE_COPY   ? " aligned"
                        : plan->facts.aligned == LEAST_COPY ? " words"
                        : plan->facts.special < 0           ? " general"
                                                            : "";

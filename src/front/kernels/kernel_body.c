@@ -130,7 +130,8 @@ static struct ir_argument_fact argument_fact(struct body *b, int number, const s
     int aligned = b->plan->facts.aligned;
     if (p->kind == KERNEL_VIEW && is_written_only(b->plan, p)) {
         fact.asked_alignment = aligned == WHOLE_COPY ? aligned : 0;
-        aligned = fact.asked_alignment; /* stores of words by those who hold them would take longer than of elements in order */
+        /* Stores of words by those who hold them would take longer than of elements in order. */
+        aligned = (int)fact.asked_alignment;
     }
     if (aligned)
         fact.base_alignment = aligned;

@@ -172,8 +172,8 @@ struct entry_plan {
 /* One variant: values of keys, schedule, facts. */
 enum { WHOLE_COPY = 16, LEAST_COPY = 4 }; /* bytes: of a vector or a copy by TMA, and the least that cp.async moves */
 struct facts {
-    int special;   /* clause `specialize`, or -1 */
-    int aligned;   /* bases and strides are multiples of so many bytes, but for those that parameter_is_asked tells; 0: of nothing */
+    int special; /* clause `specialize`, or -1 */
+    int aligned; /* bases and strides are multiples of so many bytes, but for those that parameter_is_asked tells; 0: of nothing */
     int *unit;     /* per parameter: dimension whose stride is 1 besides the declared, or -1 */
     int *presence; /* per parameter: 1 known to be there, -1 known to be absent, 0 not known */
 };

@@ -99,8 +99,8 @@ static void sigmoids_exp2(struct lowering *l, LLVMValueRef *x, int count)
  * whole.  Beyond it Q falls, and the sum vanishes as it should.  Here x becomes x Q. */
 static void erf_exponents(struct lowering *l, LLVMValueRef *x, int count)
 {
-    static const double q[] = {4.03734255e-08,  -1.37604218e-06, 2.62548656e-05, -0.000300592714,
-                               0.00189090462,   0.000491535524,  -0.296583921,   -3.25577211};
+    static const double q[] = {4.03734255e-08, -1.37604218e-06, 2.62548656e-05, -0.000300592714,
+                               0.00189090462,  0.000491535524,  -0.296583921,   -3.25577211};
     LLVMValueRef z[NEAR_TOGETHER], sum[NEAR_TOGETHER];
     for (int i = 0; i < count; i++) {
         z[i] = LLVMBuildFMul(l->builder, x[i], x[i], "");
