@@ -438,24 +438,24 @@ def rotary():
         )
 
 
-def decode(device, z, s, parts, cpu_peer=False):
+def decode(device, z, s, parts):
     import paged_decode as L
 
     h, hk, d, page = 32, 8, 128, 16
     per = s // page
     r = z * per
     q = torch.randn(z, h, d).bfloat16().to(device)
-    k = torch.randn(r, page, hk, d, device=GPUice).bfloat16()
-    v = torch.randn(r, page, hk, d, device=GPUice).bfloat16()
+    k = torch.randn(r, page, hk, d, device=device).bfloat16()
+    v = torch.randn(r, page, hk, d, device=device).bfloat16()
     table = torch.randperm(r).to(torch.int32).reshape(z, per).to(device)
-    ln = torch.full((z,), s, dtype=torch.int32, device=GPUice)
-    part = torch.empty(z, h, parts, d, device=GPUice)
-    lse = torch.empty(z, h, parts, device=GPUice)
+    ln = torch.full((z,), s, dtype=torch.int32, device=device)
+    part = torch.empty(z, h, parts, d, device=device)
+    lse = torch.empty(z * h * parts, device=device)
+    met = torch.zeros(z * hk, device=device, dtype=torch.int32).view(torch.uint32)
     o = torch.empty_like(q)
 
     def f():
-        L.split(q, k, v, table, ln, part, lse, d**-0.5)
-        L.combine(part, lse, o)
+        L.paged_decode(q, k, v, table, ln, part, lse, met, o, d**-0.5)
 
     f()
     kk = k[table[0].long()].reshape(s, hk, d).float().repeat_interleave(h // hk, 1)
@@ -466,7 +466,7 @@ def decode(device, z, s, parts, cpu_peer=False):
 
 
 def decode_gpu():
-    for z, s, parts in ((32, 4096, 2), (1, 65536, 32)):
+    for z, s, parts in ((32, 4096, 1), (1, 65536, 32)):
         f, e, n, _ = decode(GPU, z, s, parts)
         show("paged_decode", f"{z} x {s}, {parts} parts", f, e, bytes_moved=n)
 
@@ -491,7 +491,7 @@ def cpu_rows():
     for z, s, parts in ((1, 4096, 1), (1, 4096, 4), (8, 4096, 1), (8, 4096, 2), (32, 4096, 1), (1, 65536, 16)):
         f, e, n, (q, k, v, table) = decode("cpu", z, s, parts)
         us = wall(f)
-        hk, h = 8, 32
+        hk = 8
         kg = k[table.long()].reshape(z, s, hk, 128).transpose(1, 2).contiguous()
         vg = v[table.long()].reshape(z, s, hk, 128).transpose(1, 2).contiguous()
         try:
