@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <math.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/digest.h"
@@ -444,6 +445,9 @@ enum exit_code tune_orders_main(const struct options *given)
     enum exit_code code = ready ? search_all(&t) : EXIT_FILE;
     orders_program_end(&t.program);
     folder_remove(&folder);
+    struct stat left;
+    if (log >= 0 && fstat(log, &left) == 0 && left.st_size == 0) /* nothing was measured */
+        unlink(t.journal_path);
     if (log >= 0)
         close(log);
     buffer_free(&t.orders);
