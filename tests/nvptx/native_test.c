@@ -488,6 +488,38 @@ static void check_pairs(void)
     arena_destroy(arena);
 }
 
+/* One result over another that is still on its way: where both come in the order of one queue, the later one stays. */
+static void check_overwrites(void)
+{
+    enum { CONTROL_AT = 41, NO_BOARDS = 0x7f0 };
+    static const struct {
+        const char *what;
+        uint64_t words[4];
+        bool right;
+    } rows[] = {
+        {"a shuffle over a load of shared memory", {0x1808020ff147984, 0x8000c00, 0xe001f005a177f89, 0xe0000}, true},
+        {"a shuffle over a load of global memory", {0xe08047981, 0xc1e9d00, 0xe001f005a047f89, 0xe0000}, false},
+        {"a MUFU over a load of shared memory", {0x1808020ff147984, 0x8000c00, 0xa400177308, 0x800}, false},
+    };
+    struct arena *arena = arena_create();
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        uint64_t words[6] = {0, 0, 0, 0, 0x794d, 0x3800000 | (uint64_t)(NO_BOARDS | 5) << CONTROL_AT};
+        memcpy(words, rows[i].words, sizeof rows[i].words);
+        for (int k = 1; k < 4; k += 2)
+            words[k] |= (uint64_t)(NO_BOARDS | 5) << CONTROL_AT;
+        struct native_code *code = native_decode(arena, 90, (struct native_bytes){words, sizeof words}, no_info);
+        CHECK(!code->problem, "%s: %s", rows[i].what, code->problem);
+        code->instructions[0].control.write_board = 1;
+        code->instructions[1].control.write_board = 2;
+        CHECK((native_check_times(code, NULL) == 0) == rows[i].right, "%s is %s", rows[i].what,
+              rows[i].right ? "refused" : "taken");
+        code->instructions[1].control.waits = 2;
+        CHECK(native_check_times(code, NULL) == 0, "%s is refused where it waits", rows[i].what);
+        planted += !rows[i].right;
+    }
+    arena_destroy(arena);
+}
+
 static int count_places(const struct native_set *set, int from, int end)
 {
     int count = 0;
@@ -510,6 +542,18 @@ static void check_integer_sums(void)
         CHECK(in.form && count_places(&in.writes, 0, NATIVE_UNIFORM) == rows[i].registers,
               "IGMMA %zu writes other than %d registers", i, rows[i].registers);
     }
+}
+
+/* A product of values of a warp with an immediate addend: the factor stands where the addend else does. */
+static void check_uniform_product(void)
+{
+    struct native_instruction in;
+    native_decode_one(90, 0xffffffff0e2374a4, 0xf8e020c, &in);
+    CHECK(in.form && strcmp(in.form->name, "UIMAD") == 0, "it is no UIMAD");
+    CHECK(native_has(&in.reads, NATIVE_UNIFORM + 14) && native_has(&in.reads, NATIVE_UNIFORM + 12) &&
+              count_places(&in.reads, NATIVE_UNIFORM, NATIVE_PREDICATE) == 2 &&
+              native_has(&in.writes, NATIVE_UNIFORM + 35),
+          "UIMAD reads other than UR14 and UR12, or does not write UR35");
 }
 
 /* A branch by a table goes on where .nv.info says, and nowhere else; without a word there it is not understood. */
@@ -634,7 +678,9 @@ int main(int argument_count, char **arguments)
         assemble_and_check("sm_90");
         check_long_block();
         check_pairs();
+        check_overwrites();
         check_integer_sums();
+        check_uniform_product();
         check_jump();
         CHECK(planted >= 60, "%d planted mistakes are fewer than 60", planted);
         printf("# %d planted mistakes\n", planted);
