@@ -41,13 +41,13 @@ static bool may_search(const struct options *options)
 {
     bool good = options->emit == EMIT_OBJECT && !options->syntax_only && !options->interpret && !options->passes &&
                 !options->dependencies && !options->dry_run && !options->cxx_namespace && !options->shared_header &&
-                !options->compress_images && !options->tune_parts && !options->tune_merge &&
+                !options->compress_images && !options->save_temps && !options->tune_parts && !options->tune_merge &&
                 !options->tune_traces.count && !options->bench_warm && options->bench_seconds <= 0;
     if (!good)
         driver_error(
             options,
             "'tilecc tune --native' makes what it measures: it takes no -S, --emit, -fsyntax-only, --interpret, "
-            "--passes, -MD, -fc++, --shared-header, --compress-images, --dryrun, --part, --merge, --trace, "
+            "--passes, -MD, -fc++, --shared-header, --compress-images, --save-temps, --dryrun, --part, --merge, --trace, "
             "--warm and --seconds");
     else if (options->targets.count > 1)
         driver_error(options, "'tilecc tune' measures one architecture, the device's");

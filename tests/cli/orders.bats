@@ -143,6 +143,8 @@ END
     ! ls ./*.orders.log 2>/dev/null
     expect 2 native k.tile "$call" --part=1/2
     contains "'tilecc tune --native' makes what it measures"
+    expect 2 native k.tile "$call" --save-temps
+    contains '--save-temps'
     expect 2 native k.tile "$call" --moves=jump
     contains "'jump' is no move"
     expect 2 native k.tile "$call" --temperature=2
