@@ -129,9 +129,9 @@ static struct ir_argument_fact argument_fact(struct body *b, int number, const s
         return fact;
     int aligned = b->plan->facts.aligned;
     if (p->kind == KERNEL_VIEW && is_written_only(b->plan, p)) {
-        fact.asked_alignment = aligned == WHOLE_COPY ? aligned : 0;
-        /* Stores of words by those who hold them would take longer than of elements in order. */
-        aligned = (int)fact.asked_alignment;
+        /* stores of words by those who hold them would take longer than of elements in order */
+        aligned = aligned == WHOLE_COPY ? aligned : 0;
+        fact.asked_alignment = aligned;
     }
     if (aligned)
         fact.base_alignment = aligned;
