@@ -118,8 +118,10 @@ static void visit(struct ir_operation *op, void *data)
         return;
     struct ir_builder builder = rewrite_before(op);
     struct ir_value *made = make_float(&builder, &d, element, &unit);
-    if (scale)
+    if (scale) {
         made = ir_binary(&builder, OP_MUL, made, scale);
+        ir_set_number(made->definition, IR_ATTRIBUTE_ROUNDED, 1); /* as the cast did, whatever is added to it */
+    }
     ir_replace_uses(op->results[0], made);
     ir_remove(op);
     m->changed = true;
