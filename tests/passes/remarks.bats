@@ -124,6 +124,27 @@ slice='a[m*64 +: 64, k +: 64]'
     gives sm_90a specialise "a producer brings this by TMA: 8 slots of 16384 bytes: $hide more would bring nothing"
 }
 
+@test "rows of whole words come by copies of 4 bytes, lanes side by side" {
+    cat >k.tile <<'END'
+kernel k(a: in strided bf16[M, K], b: in strided bf16[K, N], c: out bf16[M, N]) grid(m: cdiv(M, 64), n: cdiv(N, 64))
+{
+    var acc = f32[64, 64](0);
+    for k in 0..K step 64 acc += a[m*64 +: 64, k +: 64] @ b[k +: 64, n*64 +: 64];
+    c[m*64 +: 64, n*64 +: 64] = bf16(acc);
+}
+END
+    "$TILECC" -arch=sm_90a --emit=tir --passes= -o - k.tile | grep -o '^kernel @[a-z0-9_]*' >kernels
+    [ "$(grep -c . kernels)" = 11 ]
+    "$TILECC" -arch=sm_90a -S --spec 'k sm_90a a.stride[1]=1 b.stride[1]=1 words' -o words.ptx k.tile
+    grep -qE 'cp.async.ca.shared.global \[[^]]*\], \[[^]]*\], 4, ' words.ptx || { grep cp.async words.ptx; return 1; }
+    ! grep -qE 'cp.async.ca.shared.global \[%r[0-9]+\+4\]' words.ptx # not by the same thread
+    ! grep -q 'cp.async.bulk' words.ptx
+    grep -q 'wgmma' words.ptx
+    sed -i 's/bf16\[/f32[/g; s/bf16(acc)/acc/' k.tile # of 4 bytes each
+    "$TILECC" -arch=sm_90a --emit=tir --passes= -o - k.tile | grep -o '^kernel @[a-z0-9_]*' >kernels
+    [ "$(grep -c . kernels)" = 7 ]
+}
+
 @test "why wide loads do not go through shared memory" {
     local what='loads of this loop do not go through shared memory:'
     rows() { # PARAMETER LOOP [CLAUSE]

@@ -98,7 +98,7 @@ bool facts_by_least_copy(const struct entry_plan *plan)
     bool narrow = false;
     for (int i = 0; i < plan->entry->parameters.count; i++) {
         const struct kernel_parameter *p = &plan->entry->parameters.data[i];
-        narrow |= layout_choices(p) > 1 && p->direction == KERNEL_IN && parameter_multiple(p, LEAST_COPY) > 1;
+        narrow |= layout_choices(p) > 1 && p->direction == KERNEL_IN && parameter_multiple(p, LEAST_COPY) == 2;
     }
     return narrow && ast_find_name_in_body(plan->kernel->declaration, is_product, NULL);
 }

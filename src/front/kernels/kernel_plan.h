@@ -219,7 +219,7 @@ void entry_host_scope(struct elaborator *e, const struct entry_plan *plan, const
 /* All facts that get an instance of their own, most special first; `e` is in the host scope. */
 int facts_list(struct elaborator *e, const struct entry_plan *plan, bool cpu, struct facts **facts);
 /* Whether there are instances for views that are multiples of LEAST_COPY: of products of views with any strides, whose
- * elements are less than that. */
+ * elements are half of that.  (Fragments of 8 bits for mma.sync spill beside copies.) */
 bool facts_by_least_copy(const struct entry_plan *plan);
 /* Whether the facts of the plan can be, whatever the arguments are: a clause `specialize` may ask for values of `tune`. */
 bool facts_are_possible(struct elaborator *e, const struct variant_plan *plan);
