@@ -28,9 +28,10 @@
  *     %e = math function(erf) %v                             %e = math function(erf) near(1) %v
  *     %u = add 1.0, %e                                   →   %u = add 1.0, %e
  *
- * One exponential and a reciprocal instead of some sixty instructions, for which tensor cores wait behind a product.  Errors are
- * 2^-17 of a sigmoid and 2^-16 of the sum with 1 (and 2^-24, as in f32).  A number that has been a float of 16 bits may be added
- * as well (a residual): what the sum lacks then is less than half of what that number could not hold. */
+ * One exponential and a reciprocal instead of some sixty instructions, for which tensor cores wait behind a product
+ * (tests/bench/results/2026-11-28-h100-activations.json).  Errors are 2^-17 of a sigmoid and 2^-16 of the sum with 1 (and
+ * 2^-24, as in f32).  A number that has been a float of 16 bits may be added as well (a residual): what the sum lacks then is
+ * less than half of what that number could not hold. */
 #include "base/plant.h"
 #include "ir/query.h"
 #include "passes/base/pass.h"
