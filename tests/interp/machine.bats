@@ -268,3 +268,19 @@ END
     run interpret 'far([4])' "$BATS_TEST_TMPDIR/far.tir"
     [ "$status" -eq 1 ] && [[ "$output" == *"2:5: instance 0: needs more shared memory than there can be"* ]]
 }
+
+@test "blocks that take long and short programs in pairs, the shortest last, run each of them" {
+    cd "$BATS_TEST_TMPDIR"
+    "$TILECC" -arch=sm_90a --save-temps -Rpass=specialise -w -o growing.o "$SRCDIR/tests/interp/programs/growing.tile" 2>remarks
+    grep -q "long and short ones in pairs" remarks
+    "$TILECC" -arch=cpu --emit=tir -o plain.tir "$SRCDIR/tests/interp/programs/growing.tile"
+    # By two blocks: the shortest last (more than 128 places in all turns), with an odd number of lines, and few.
+    for size in "2 1536 12" "3 1152 9" "5 640 5"; do
+        set -- $size
+        call="growing__0([$1, $2, $2], [$1, $2, 8], [$1, $3])[$3, $1]"
+        interpret "$call" plain.tir >want
+        interpret "$call" growing.growing.0.sm_90a.tir >got
+        [ "$(wc -l <want)" -eq "$1" ] && ! grep -q '?' want
+        cmp want got
+    done
+}

@@ -76,6 +76,11 @@ slice='a[m*64 +: 64, k +: 64]'
     product "$slice" ', lock: inout i32[1]' 'c[m*64 +: 64, n*64 +: 64] = acc;' 'while (atomic_load(lock[0], order = acquire) == 0) {}'
     lacks sm_90a buffer_operands "$what"
     gives sm_90a plan_roles 'no producer of its own: the kernel waits for others that may write what it reads'
+    # also where what others have written is not looked at: programs in pairs would wait for each other
+    product "$slice" ', lock: inout i32[1]' 'c[m*64 +: 64, n*64 +: 64] = acc;' 'while (atomic_add(lock[0], 0) == 0) {}'
+    gives sm_90a plan_roles 'no producer of its own: the kernel waits for others that may write what it reads'
+    product "$slice" ', lock: inout i32[1]' 'c[m*64 +: 64, n*64 +: 64] = acc;' 'var n = 0; while (atomic_add(lock[0], 1) < 7) { print("{}", n); n += 1; }'
+    lacks sm_90a plan_roles 'no producer of its own: the kernel waits for others that may write what it reads'
     product 'o[m*64 +: 64, k +: 64]' ', o: in? f16[M, K]'
     gives sm_90a buffer_operands "$what the view may be absent"
     product 'o[0, 0, 0, 0, m*64 +: 64, k +: 64]' ', o: in f16[1, 1, 1, 1, M, K]'

@@ -4,6 +4,8 @@
 #include "base/plant.h"
 #include "ir/facts/alias.h"
 
+#include "ir/query.h"
+
 const struct ir_value *alias_root(const struct ir_value *value)
 {
     while (value->definition) {
@@ -143,10 +145,31 @@ bool alias_follows_acquire(const struct ir_operation *op) { return comes(op, LEA
 
 bool alias_precedes_release(const struct ir_operation *op) { return comes(op, TELLS, false); }
 
+/* Nothing but atomics, of which one is asked for what it finds: *asks. */
+static bool only_asks(const struct ir_operation *op, bool *asks)
+{
+    for (int r = 0; r < op->region_count; r++)
+        for (const struct ir_operation *inner = op->regions[r]->first; inner; inner = inner->next) {
+            bool atomic = ir_has_trait(inner, IR_TRAIT_ATOMIC);
+            *asks |= atomic && inner->result_count && inner->results[0]->uses;
+            if (inner->region_count ? !only_asks(inner, asks)
+                                    : !atomic && !ir_has_trait(inner, IR_TRAIT_PURE | IR_TRAIT_TERMINATOR))
+                return false;
+        }
+    return true;
+}
+
+/* A loop that learns what others have done, or turns until they have done something, in whatever order that is seen. */
+static bool waits(const struct ir_operation *op)
+{
+    bool asks = false;
+    return op->opcode == OP_WHILE && (orders_so(op, LEARNS) || (only_asks(op, &asks) && asks));
+}
+
 static bool any_waits(const struct ir_block *block)
 {
     for (const struct ir_operation *op = block->first; op; op = op->next) {
-        if (op->opcode == OP_WHILE && orders_so(op, LEARNS))
+        if (waits(op))
             return true;
         for (int r = 0; r < op->region_count; r++)
             if (any_waits(op->regions[r]))
