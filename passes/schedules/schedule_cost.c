@@ -153,9 +153,24 @@ static double shortest_turn(const struct walk *walk, double busy, double bytes)
     return (walk->costs->ring_latency + busy) / slots_of(walk, busy, bytes);
 }
 
+/* What a product of a turn computes for another, as scores are: beside the loop's sums. */
+static double product_beside(const struct ir_operation *loop, const struct ir_block *turn)
+{
+    double most = 0;
+    int products = 0;
+    for (int i = 0; i < loop->result_count; i++)
+        products -= loop->results[i]->type->rank > 1;
+    for (const struct ir_operation *op = turn->first; op; op = op->next)
+        if (op->opcode == OP_DOT) {
+            products++;
+            most = greater(most, (double)ir_type_bytes(op->results[0]->type));
+        }
+    return products > 0 ? most : 0;
+}
+
 /* Threads that copy what they multiply wait for all of it in each turn; of two programs the second takes a part.  Copies without
  * registers run ahead. */
-static struct term turn_by_threads(const struct walk *walk, const struct effort *effort, double busy)
+static struct term turn_by_threads(const struct walk *walk, const struct effort *effort, double busy, double beside)
 {
     const struct target_costs *costs = walk->costs;
     bool many = !walk->anywhere && effort->bytes > costs->move_most * LANES * walk_warpgroups(walk);
@@ -163,7 +178,7 @@ static struct term turn_by_threads(const struct walk *walk, const struct effort 
     if (!walk->anywhere)
         return (struct term){.busy = uneven * greater(busy, effort->bytes / costs->move_bytes),
                              .waits = costs->move_latency};
-    double groups = walk_warpgroups(walk), sums = walk->carried_bytes, all = sums + effort->bytes;
+    double groups = walk_warpgroups(walk), sums = walk->carried_bytes, all = sums + effort->bytes + beside;
     double turn = costs->piece_latency + effort->bytes / costs->piece_bytes * (groups > 1 ? costs->piece_groups : 1);
     double registers = target_registers(walk->row) / (LANES * groups);
     registers = registers < TARGET_THREAD_REGISTERS ? registers : TARGET_THREAD_REGISTERS;
@@ -225,16 +240,8 @@ static bool spills(const struct walk *walk, double bytes)
  * warpgroup, turns do not overlap. */
 static bool is_tight(const struct walk *walk, const struct ir_operation *loop, const struct ir_block *turn, double sums)
 {
-    double computed = 0;
-    int products = 0;
-    for (int i = 0; i < loop->result_count; i++)
-        products -= loop->results[i]->type->rank > 1;
-    for (const struct ir_operation *op = turn->first; op; op = op->next)
-        if (op->opcode == OP_DOT) {
-            products++;
-            computed = greater(computed, 1.5 * (double)ir_type_bytes(op->results[0]->type));
-        }
-    return products > 0 && spills(walk, sums + computed);
+    double computed = 1.5 * product_beside(loop, turn);
+    return computed > 0 && spills(walk, sums + computed);
 }
 
 static void share_term(struct term *term, double share)
@@ -277,7 +284,7 @@ static void add_loop(struct walk *walk, struct account *sum, const struct ir_ope
                                tight * effort_chain(walk, &turn.effort));
         struct term own = {.busy = busy, .waits = waits + turn.effort.answers, .lines = turn.effort.lines};
         if (walk->by_threads && bytes > 0)
-            own = turn_by_threads(walk, &turn.effort, busy);
+            own = turn_by_threads(walk, &turn.effort, busy, product_beside(op, op->regions[r]));
         own.turns = turns;
         share_term(&own, share);
         walk->ring_bytes = greater(walk->ring_bytes, bytes);
