@@ -317,6 +317,7 @@ static bool choose_slots(struct outline *o)
     plan_rings(o);
     choose_blocks(o, -room);
     room += block_room(o);
+    o->scarce = slots_to_gain(o, room) == 1;
     int64_t spare = outline_spare_staging(o);
     if (spare && (room < 0 || slots_to_gain(o, room + spare) > slots_to_gain(o, room))) { /* loads before stores */
         outline_save_staging(o);

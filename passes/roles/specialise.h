@@ -53,6 +53,7 @@ struct outline {
     VECTOR(struct staged_store) staged;
     int groups; /* warpgroups that each store their own rows; 0: all threads do it together */
     /* consumers */
+    bool scarce;           /* beside what stores want there is room for one slot of loads alone */
     int consumers;         /* that take whole programs in turn; 1: one takes all */
     int consumer;          /* the one that is being built */
     struct ir_value *turn; /* mbarriers: consumer i may start the products of its next program */

@@ -214,11 +214,16 @@ static struct ir_value *find_staging(const struct outline *o, struct staged_stor
 }
 
 /* Of two consumers one stores while the other multiplies, so that it has time to wait for a slot; of one the first ring, which
- * most stores go through, keeps both. */
+ * most stores go through, keeps both, unless loads would have a single slot then, and wait for products in each turn. */
+static bool keeps_both(const struct outline *o, const struct ir_value *ring)
+{
+    return o->consumers == 1 && !o->scarce && ring == o->staged.data[0].ring;
+}
+
 static bool may_save(const struct outline *o, int index)
 {
     const struct ir_value *ring = o->staged.data[index].ring;
-    return ring->type->slots > 1 && (o->consumers > 1 || ring != o->staged.data[0].ring);
+    return ring->type->slots > 1 && !keeps_both(o, ring);
 }
 
 int64_t outline_spare_staging(const struct outline *o)
@@ -236,10 +241,9 @@ int64_t outline_spare_staging(const struct outline *o)
 
 void outline_save_staging(struct outline *o)
 {
-    const struct ir_value *first = o->staged.data[0].ring;
     for (int i = 0; i < o->staged.count; i++) {
         struct staged_store *staged = &o->staged.data[i];
-        if (staged->ring == first && o->consumers == 1)
+        if (keeps_both(o, staged->ring))
             continue;
         struct ir_type single = *staged->buffer;
         single.slots = 1;

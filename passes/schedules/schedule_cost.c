@@ -145,12 +145,14 @@ static double slots_of(const struct walk *walk, double busy, double bytes)
     return slots < 1 ? 1 : slots < most ? slots : most;
 }
 
-/* A slot is filled anew when its copy has come and has been read. */
+/* A slot is filled anew when its copy has come and has been read.  Of two slots one is read for most of the time, and the other
+ * cannot hide what a copy takes longer than others. */
 static double shortest_turn(const struct walk *walk, double busy, double bytes)
 {
     if (!walk->least_rows)
         return walk->products ? walk->costs->turn_latency : walk->costs->global_latency;
-    return (walk->costs->ring_latency + busy) / slots_of(walk, busy, bytes);
+    double slots = slots_of(walk, busy, bytes);
+    return (walk->costs->ring_latency + busy) / (slots > LEAST_SLOTS ? slots : greater(slots - 0.5, 0.5));
 }
 
 /* What a product of a turn computes for another, as scores are: beside the loop's sums. */

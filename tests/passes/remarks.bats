@@ -127,6 +127,21 @@ slice='a[m*64 +: 64, k +: 64]'
     product "$slice"
     hide='an iteration takes 512 cycles, a copy 1512, so that 4 hide it;'
     gives sm_90a specialise "a producer brings this by TMA: 8 slots of 16384 bytes: $hide more would bring nothing"
+    # stores that keep two panels would leave one slot of 96 KiB
+    wide >k.tile
+    gives sm_90a specialise "a producer brings this by TMA: 2 slots of 98304 bytes: an iteration takes 3072 cycles, a copy 4072, so that 2 hide it; shared memory has room for no more"
+}
+
+wide() {
+    cat <<'END'
+kernel k(a: in f32[M, K], b: in f32[N, K], c: out f32[M, N]) grid(m: cdiv(M, 256), n: cdiv(N, 128))
+{
+    var acc = f32[256, 128](0);
+    for k in 0..K step 64
+        acc = dot(a[m*256 +: 256, k +: 64], trans(b[n*128 +: 128, k +: 64]), acc, precision = tf32);
+    c[m*256 +: 256, n*128 +: 128] = acc;
+}
+END
 }
 
 @test "rows of whole words come by copies of 4 bytes, lanes side by side" {
