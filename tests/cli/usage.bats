@@ -379,3 +379,27 @@ object  k.a(a_long_name_of_an_object.o): $(uname -m)" ]
     run bash -c "ulimit -s $needed; exec '$TILECC' -arch=cpu -o deep.o deep.tile"
     [ "$status" = 0 ]
 }
+
+@test "bash completes options that --help names, targets behind -arch= and commands" {
+    complete_words() { # the words of a command line, of which the last is completed
+        bash -c 'source "$0"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _tilecc; echo "${COMPREPLY[@]}"' "$SRCDIR/man/tilecc.bash" "$TILECC" "$@"
+    }
+    run complete_words --sched
+    [ "$output" = "--schedules=" ]
+    run complete_words -arch = cpu,sm_90
+    [ "$output" = "cpu,sm_90 cpu,sm_90a" ]
+    run complete_words --f32-dot = tf
+    [ "$output" = "tf32 tf32x3" ]
+    run complete_words tu
+    [ "$output" = tune ]
+    run complete_words bench --ag
+    [ "$output" = "--against=" ]
+    touch "kernel of mine.tile" other.c
+    run complete_words ke
+    [ "$output" = "kernel of mine.tile" ]
+    # Kinds and answers that the script lists are the compiler's.
+    for kind in $(sed -n "s/.*--emit) COMPREPLY=.*-W '\([a-z ]*\)'.*/\1/p" "$SRCDIR/man/tilecc.bash"); do
+        expect 0 tilecc --help
+        sed -n '/--emit=KIND/,/^  --compress/p' <<<"$output" | grep -qw "$kind"
+    done
+}

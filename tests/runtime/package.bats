@@ -326,9 +326,12 @@ project_of_readme() {
     [ "$(cd "a prefix" && find . ! -type d | sort | tr '\n' ' ')" = "./lib/libother.a ./share/man/man7/other.7 " ]
     make -s -C "$BUILDDIR" install DESTDIR="$PWD/root" PREFIX=/opt/tile >install.log 2>&1 || { cat install.log; false; }
     grep -qx 'prefix=/opt/tile' root/opt/tile/lib/pkgconfig/tilecc.pc
-    for file in bin/tilecc lib/libtilert.so.0 share/man/man5/tilecc-tuning.5 share/doc/tilecc/CHANGELOG.md share/doc/tilecc/LICENSE.runtime; do
-        [ -e "root/opt/tile/$file" ]
+    for file in bin/tilecc lib/libtilert.so.0 share/man/man5/tilecc-tuning.5 share/doc/tilecc/CHANGELOG.md share/doc/tilecc/LICENSE.runtime \
+        share/bash-completion/completions/tilecc share/vim/vimfiles/syntax/tile.vim share/vim/vimfiles/ftdetect/tile.vim; do
+        [ -s "root/opt/tile/$file" ]
     done
+    grep -E 'syn keyword tileKeyword (.* )?inout( |$)' root/opt/tile/share/vim/vimfiles/syntax/tile.vim
+    grep -E 'syn keyword tileType (.* )?f8e4m3( |$)' root/opt/tile/share/vim/vimfiles/syntax/tile.vim
     make -s -C "$BUILDDIR" uninstall DESTDIR="$PWD/root" PREFIX=/opt/tile
     [ -z "$(find root ! -type d)" ]
     make -s -C "$BUILDDIR" install PREFIX=here >install.log 2>&1 && false
