@@ -13,6 +13,7 @@
  * bits set and a difference are made of two elements at once. */
 #include "base/plant.h"
 #include "ir/facts/analysis.h"
+#include "ir/facts/linear.h"
 #include "passes/base/pass.h"
 #include "passes/base/rewrite.h"
 #include "targets/target.h"
@@ -50,7 +51,8 @@ static bool find_difference(const struct ranges *ranges, struct ir_value *value,
     *d = (struct difference){value, NULL, 0};
     if (is_small(ranges, value, unit))
         return true;
-    if (!op || (op->opcode != OP_SUB && op->opcode != OP_ADD) || !is_small(ranges, op->operands[0], unit))
+    if (!op || (op->opcode != OP_SUB && op->opcode != OP_ADD) || !is_small(ranges, op->operands[0], unit) ||
+        !linear_is_exact(ranges, op)) /* without a sign it may wrap */
         return false;
     d->from = op->operands[0];
     if (ir_constant_integer(op->operands[1], &number)) {
