@@ -115,3 +115,33 @@ END
     lacks "chosen-schedule"
     [ ! -e turn.o ]
 }
+
+@test "instances for words are left out where there would be too many" {
+    cat >sum.tile <<'END'
+kernel sum(a: in strided f16[M, K], b: in strided f16[K, N], d: in strided f16[M, N], e: in strided f16[M, N],
+           f: in strided f16[M, N], g: in strided f16[M, N], c: out strided f16[M, N])
+    grid(i: cdiv(M, 64), j: cdiv(N, 64))
+{
+    var s = f32(d[i*64 +: 64, j*64 +: 64] + e[i*64 +: 64, j*64 +: 64] + f[i*64 +: 64, j*64 +: 64] + g[i*64 +: 64, j*64 +: 64]);
+    for k in 0..K step 32
+        s += a[i*64 +: 64, k +: 32] @ b[k +: 32, j*64 +: 64];
+    c[i*64 +: 64, j*64 +: 64] = f16(s);
+}
+END
+    expect 0 tilecc -arch=sm_80 -fsyntax-only sum.tile # 136 of them, and 128 more for words
+    contains "sum\` has 136 instances for sm_80 [-Wmany-instances]"
+    cat >product.tile <<'END'
+kernel product(a: in strided f16[M, K], b: in strided f16[K, N], c: out f32[M, N]) grid(m: cdiv(M, 64), n: cdiv(N, 64)) {
+    var s = f32[64, 64](0);
+    for k in 0..K step 32
+        s += a[m*64 +: 64, k +: 32] @ b[k +: 32, n*64 +: 64];
+    c[m*64 +: 64, n*64 +: 64] = s;
+}
+END
+    expect 0 tilecc -arch=sm_80 --emit=tir -o - product.tile
+    [ "$(grep -c "extent_multiple" <<<"$output")" -eq 4 ]
+    expect 0 tilecc -arch=sm_80 --max-instances=7 --emit=tir -o - product.tile
+    [ "$(grep -c "^kernel" <<<"$output")" -eq 7 ] && lacks "extent_multiple"
+    expect 1 tilecc -arch=sm_80 --max-instances=6 -fsyntax-only product.tile
+    contains "[E0406]"
+}

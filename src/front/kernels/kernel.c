@@ -281,17 +281,37 @@ static void note_factors(struct work *work, struct diagnostic *d)
     }
 }
 
+static int count_instances(const struct work *work, int target)
+{
+    int count = 0;
+    for (int i = 0; i < work->variants.count; i++)
+        count += work->variants.data[i].target == target && !work->variants.data[i].schedule_number;
+    return count;
+}
+
+/* The general instances compute what those of views that are aligned to the least copy would: of many, these are none. */
+static void leave_least_copies(struct work *work, int target)
+{
+    int kept = 0;
+    for (int i = 0; i < work->variants.count; i++) {
+        struct variant_plan variant = work->variants.data[i];
+        if (variant.target != target || variant.facts.aligned != LEAST_COPY)
+            work->variants.data[kept++] = variant;
+    }
+    work->variants.count = kept;
+}
+
 static bool check_count(struct work *work)
 {
     struct front *front = work->kernel->front;
     const struct ast_declaration *declaration = work->kernel->declaration;
     for (int t = 0; t < front->options->target_count; t++) {
-        int count = 0;
-        for (int i = 0; i < work->variants.count; i++)
-            count += work->variants.data[i].target == front->options->targets[t] &&
-                     !work->variants.data[i].schedule_number;
         int most = front->options->max_instances ? front->options->max_instances : MOST_INSTANCES;
-        if (count <= WARN_INSTANCES && count <= most)
+        int few = most < WARN_INSTANCES ? most : WARN_INSTANCES;
+        if (count_instances(work, front->options->targets[t]) > few)
+            leave_least_copies(work, front->options->targets[t]);
+        int count = count_instances(work, front->options->targets[t]);
+        if (count <= few)
             continue;
         const char *target = front->options->target_name(front->options->targets[t]);
         if (count > most) {
