@@ -44,7 +44,7 @@ enum { NARROW_ROW = 16 /* bytes */ };
 struct factor_buffer {
     struct ir_value *buffer;
     struct ir_block *block;
-    bool unfenced;               /* filled by ordinary stores that nothing asynchronous follows: no copies go there */
+    int filling;                 /* by copies, which others may bring than those who store, or how it is stored */
     bool alone;                  /* filled in the block of the one product that reads it, */
     struct ir_operation *reader; /* which is this; NULL: not built yet */
 };
@@ -238,10 +238,10 @@ static bool has_room(const struct factor_staging *s, const struct ir_type *type)
     return bytes_taken(s) + ir_type_bytes(type) <= s->context->target->shared_bytes - budget_shared_beside(s->scratch);
 }
 
-/* Stored where no fence_async comes behind. */
-static bool is_unfenced(const struct plan *plan, const struct ir_operation *dot)
+/* 0: by copies; 1: stored, and a fence_async comes behind; 2: stored without. */
+static int filling_of(const struct plan *plan, const struct ir_operation *dot)
 {
-    return plan->how == STORE && ir_number(dot, IR_ATTRIBUTE_INSTRUCTION, 0) != IR_INSTRUCTION_WGMMA;
+    return plan->how != STORE ? 0 : ir_number(dot, IR_ATTRIBUTE_INSTRUCTION, 0) == IR_INSTRUCTION_WGMMA ? 1 : 2;
 }
 
 /* Nothing but this product looks at the loaded tile. */
@@ -277,7 +277,7 @@ static bool is_reusable(const struct factor_buffer *old, const struct plan *plan
                         const struct ir_block *block, bool scarce)
 {
     bool beside = !ir_block_holds(old->block, block) && !ir_block_holds(block, old->block);
-    return old->buffer->type == plan->buffer && old->unfenced == is_unfenced(plan, dot) &&
+    return old->buffer->type == plan->buffer && old->filling == filling_of(plan, dot) &&
            (beside || (scarce && is_free(old, plan, dot, block)));
 }
 
@@ -294,8 +294,7 @@ static struct ir_value *make_buffer(struct factor_staging *s, const struct plan 
                                     struct ir_block *block, struct location at)
 {
     struct factor_buffer *old = reusable(s, plan, dot, block, !has_room(s, plan->buffer));
-    struct factor_buffer made = {
-        .block = block, .unfenced = is_unfenced(plan, dot), .alone = is_alone(plan, dot, block)};
+    struct factor_buffer made = {.block = block, .filling = filling_of(plan, dot), .alone = is_alone(plan, dot, block)};
     if (old) {
         made.buffer = old->buffer;
         *old = made;

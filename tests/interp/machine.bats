@@ -284,3 +284,27 @@ END
         cmp want got
     done
 }
+
+@test "loops side by side, of which one copies a factor that the other stores: neither takes the other's buffer" {
+    cd "$BATS_TEST_TMPDIR"
+    cat >crossed.tile <<'EOF'
+kernel crossed(a: in f16[M, K], b: in f16[K, N], c: out f32[M, N]) grid(m: cdiv(M, 64), n: cdiv(N, 64)) {
+    var s = f32[64, 64](0);
+    for k in 3..K step 32 // a begins anywhere
+        s += a[m*64 +: 64, k +: 32] @ b[k +: 32, n*64 +: 64];
+    for k in 0..K step 32 // and here b
+        s += a[m*64 +: 64, k +: 32] @ b[k +: 32, n*64 - 62 +: 64];
+    c[m*64 +: 64, n*64 +: 64] = s;
+}
+EOF
+    "$TILECC" -arch=sm_90a --schedules=1 --save-temps -Rpass=specialise -w -o crossed.o crossed.tile 2>remarks
+    [ "$(grep -c "a producer brings this by TMA" remarks)" -eq 2 ]
+    "$TILECC" -arch=cpu --emit=tir -o plain.tir crossed.tile
+    for size in "72 48 72" "8 136 128"; do
+        set -- $size
+        call="crossed__0([$1, $2], [$2, $3], [$1, $3])[$((($1 + 63) / 64)), $((($3 + 63) / 64))]"
+        interpret "$call" plain.tir >want
+        interpret "$call" crossed.crossed.0.sm_90a.tir >got
+        [ -s want ] && cmp want got
+    done
+}
