@@ -12,7 +12,7 @@ build() { # folder, options...
 }
 
 same() {
-    cmp one/k.o "$1/k.o" && cmp one/k.h "$1/k.h"
+    cmp one/k.o "$1/k.o" && cmp one/k.h "$1/k.h" || false
 }
 
 arches() { if [ -n "${PTXAS-}" ]; then echo cpu,sm_80,sm_90a; else echo cpu; fi; }
@@ -32,8 +32,8 @@ arches() { if [ -n "${PTXAS-}" ]; then echo cpu,sm_80,sm_90a; else echo cpu; fi;
 
 @test "no name of a folder gets into the outputs" {
     build one -arch="$(arches)"
-    ! grep -q "$PWD" one/k.o
-    ! grep -q "$PWD" one/k.h
+    ! grep -q "$PWD" one/k.o || false
+    ! grep -q "$PWD" one/k.h || false
 }
 
 @test "under make's jobserver" {

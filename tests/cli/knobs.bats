@@ -20,7 +20,7 @@ header() { tilecc --emit=tir --passes=dce "$@" k.tile -o - | grep '^kernel'; }
     write
     header -arch=sm_80 >line
     grep -q ' stages(3) ' line || { cat line; false; }
-    ! grep -qE 'persistent|cluster|registers\(' line
+    ! grep -qE 'persistent|cluster|registers\(' line || false
     grep -q ' warps(4, 8, 12) stages(3) raster(1, 4, 8) ' line || { cat line; false; }
 }
 
@@ -42,22 +42,22 @@ says() { grep -q -- "$1" log || { cat mm.tile log; return 1; }; }
 
 @test "a set without a default: the compiler chooses among its members" {
     product_of sm_90a 'stages: {2, 3}, persistent: {false}, consumers: {1}'
-    says ': 3 slots of 32768' && says ' 4 warps are consumers' && says 'programs have a block each'
+    says ': 3 slots of 32768' && says ' 4 warps are consumers' && says 'programs have a block each' || false
     product_of sm_90a 'stages: {3, 2}, persistent: {false, true}, consumers: {1, 2}'
-    says ': 3 slots of 32768' && says ' 8 warps are consumers' && says 'walked over by persistent blocks'
+    says ': 3 slots of 32768' && says ' 8 warps are consumers' && says 'walked over by persistent blocks' || false
     product_of sm_90a 'stages, persistent, consumers' # what it chooses by itself
     grep -o '[0-9]* slots of 32768' log | head -1 >free
     product_of sm_90a 'stages: 2..=12'
     says "$(cat free)"
     product_of sm_90a 'stages: {2, 40}' # no room for 40
     says ': 2 slots of 32768'
-    product_of sm_90a 'stages: {4}' && says ': 4 slots of 32768'
-    product_of sm_90a 'raster: {2, 4}' && says 'in a raster'
-    product_of sm_90a 'raster: {1}' && ! grep 'in a raster' log
-    product_of sm_90a 'warps: {4, 6}' && says ' 4 warps are consumers'
-    product_of sm_90a 'warps: {1, 2}' && says 'warps = 2 has no effect here: the tiles go to 4' # they need as many
-    product_of sm_80 'warps: {4}' && says 'a program has 4 warps'
-    product_of sm_80 'warps: {2, 4, 16}, stages: {2}' && says 'a program has 4 warps' && says 'in 2 slots'
+    product_of sm_90a 'stages: {4}' && says ': 4 slots of 32768' || false
+    product_of sm_90a 'raster: {2, 4}' && says 'in a raster' || false
+    product_of sm_90a 'raster: {1}' && ! grep 'in a raster' log || false
+    product_of sm_90a 'warps: {4, 6}' && says ' 4 warps are consumers' || false
+    product_of sm_90a 'warps: {1, 2}' && says 'warps = 2 has no effect here: the tiles go to 4' || false # they need as many
+    product_of sm_80 'warps: {4}' && says 'a program has 4 warps' || false
+    product_of sm_80 'warps: {2, 4, 16}, stages: {2}' && says 'a program has 4 warps' && says 'in 2 slots' || false
     write
     for warps in 1 2 4 8 16 32; do
         sed -i "s/tune(.*)/tune(B: {128} = 128, warps: {$warps})/; /on(/d" k.tile
@@ -66,7 +66,7 @@ says() { grep -q -- "$1" log || { cat mm.tile log; return 1; }; }
     done
     sed -i 's/tune(.*)/tune(B: {128} = 128, warps: {4})/' k.tile
     expect 2 tilecc -arch=sm_80 -D warps=1 --dryrun -o k.o k.tile
-    contains 'is not in its set' && contains '[E0414]'
+    contains 'is not in its set' && contains '[E0414]' || false
     expect 0 tilecc -arch=sm_80 -D warps=4 --dryrun -o k.o k.tile
     sed -i 's/tune(.*)/tune(B: {64, 128}, warps: {8, 2, 4}, B * warps <= 256)/' k.tile # computed with: a value that meets it
     header -arch=sm_80 | grep -q ' warps(2)'
@@ -80,23 +80,23 @@ says() { grep -q -- "$1" log || { cat mm.tile log; return 1; }; }
     for one in 'split_k: {1, 2, 4}' 'split_k: {2, 1}' 'split_k: {1}' split_k 'split_k: {1, 2} = 1'; do
         scale "$one"
         [ -z "$(parts -arch=cpu)" ]
-        ! grep -E 'scratch|grid\(2\)' out.tir
+        ! grep -E 'scratch|grid\(2\)' out.tir || false
     done
     scale 'split_k: {1, 2, 4}'
     [ "$(parts -arch=cpu -D split_k=4)" = 3 ] # who comes as number 3, from 0, is the last
     [ "$(parts -arch=cpu --spec 'f[split_k=2]')" = 1 ]
     expect 2 tilecc -arch=cpu -D split_k=3 --dryrun -o f.o f.tile
     contains E0414
-    scale 'split_k: {4, 2}' && [ "$(parts -arch=cpu)" = 1 ]
-    scale 'split_k: {1, 2} = 2' && [ "$(parts -arch=cpu)" = 1 ]
+    scale 'split_k: {4, 2}' && [ "$(parts -arch=cpu)" = 1 ] || false
+    scale 'split_k: {1, 2} = 2' && [ "$(parts -arch=cpu)" = 1 ] || false
     scale 'split_k: {1, 8}' ' on(sm_90, split_k = 8)'
     [ -z "$(parts -arch=cpu)" ]
     parts -arch=sm_90 --spec 'f sm_90 aligned' >parts # where blocks form clusters, they meet
-    grep -q ' parts(8)' out.tir && grep -q ' = meet : u32' out.tir
+    grep -q ' parts(8)' out.tir && grep -q ' = meet : u32' out.tir || false
     [ "$(sed -n 's/.*constant value(\([0-9]*\)) : u32$/\1/p' out.tir | head -1)" = 7 ]
-    ! grep -q atomic out.tir
-    scale 'split_k: {8} = 8, persistent: {true}' && [ "$(parts -arch=sm_90 --spec 'f sm_90 aligned')" = 7 ]
-    scale 'split_k: {16} = 16' && [ "$(parts -arch=sm_90 --spec 'f sm_90 aligned')" = 15 ]
+    ! grep -q atomic out.tir || false
+    scale 'split_k: {8} = 8, persistent: {true}' && [ "$(parts -arch=sm_90 --spec 'f sm_90 aligned')" = 7 ] || false
+    scale 'split_k: {16} = 16' && [ "$(parts -arch=sm_90 --spec 'f sm_90 aligned')" = 15 ] || false
     expect 0 tilecc -arch=cpu,sm_90 --dryrun -o f.o f.tile # the entry has the memory, and the processor needs none of it
 }
 
@@ -123,8 +123,8 @@ says() { grep -q -- "$1" log || { cat mm.tile log; return 1; }; }
     product -D persistent=false >alone.tir
     grep -q '^kernel @matmul_bf16_bf16__0.* persistent(1)' default.tir
     grep -q 'walked over by persistent blocks' default.tir
-    ! grep -q 'no effect on @matmul_bf16_bf16__0' default.tir
-    ! grep -q '^kernel @matmul_bf16_bf16__0.* persistent(' alone.tir
+    ! grep -q 'no effect on @matmul_bf16_bf16__0' default.tir || false
+    ! grep -q '^kernel @matmul_bf16_bf16__0.* persistent(' alone.tir || false
     grep -q 'programs have a block each' alone.tir
 }
 
@@ -134,7 +134,7 @@ says() { grep -q -- "$1" log || { cat mm.tile log; return 1; }; }
         expect 0 tilecc -arch=sm_80,sm_90a --emit=ptx -Rpass='no effect' ew.tile
         [ -n "$2" ] || { lacks 'no effect'; return; }
         contains "remark: $2"
-        contains 'sm_80 general' && contains 'sm_90a aligned'
+        contains 'sm_80 general' && contains 'sm_90a aligned' || false
     }
     local stages='has no effect here: no loop brings tiles ahead' raster='has no effect here: only code with a producer'
     of 'stages: {2, 3}' "settle_knobs: stages = 2 or 3 $stages"
@@ -160,7 +160,7 @@ says() { grep -q -- "$1" log || { cat mm.tile log; return 1; }; }
         [ -n "$2" ] || { lacks 'no effect'; return; }
         contains "stages = $1 has no effect here: $2 iterations make their loads together"
     }
-    row 2 '' && row '1, 2' '' && row 1 '' && row 3 2 && row 6 4
+    row 2 '' && row '1, 2' '' && row 1 '' && row 3 2 && row 6 4 || false
 }
 
 @test "W1204: what -D or --spec asks for and no instance takes" {
@@ -210,18 +210,18 @@ says() { grep -q -- "$1" log || { cat mm.tile log; return 1; }; }
     refused() {
         run "$TILECC" -arch=sm_80 --dryrun f.tile
         [ "$status" -eq 1 ]
-        contains "$1" && contains E0403
+        contains "$1" && contains E0403 || false
     }
-    scale 'warps: {0, 4} = 4' && refused '`warps` is a number from 1 to 32, not 0'
-    scale 'warps: {true} = true' && refused '`warps` is a number from 1 to 32, not true'
-    scale 'maxnreg: {300} = 300' && refused '`maxnreg` is a number from 24 to 255, not 300'
-    scale 'persistent: {true, 99} = true' && refused '`persistent` is true or false, not 99'
-    scale 'persistent: {1, 2} = 1' && refused '`persistent` is true or false, not 1'
-    scale persistent 'on(sm_80, persistent = 2)' && refused '`persistent` is true or false, not 2'
-    scale warps 'on(sm_80, warps = 64)' && refused '`warps` is a number from 1 to 32, not 64'
-    scale warps 'on(sm_80, B = 48)' && refused 'what `on` gives `B` is not in its set'
-    scale warps 'on(sm_42, B = 32)' && refused 'there is no target `sm_42`'
-    scale warps 'on(sm_80, B = 32) on(sm_80, warps = 4, B = 64)' && refused 'another `on` gives `B` for sm_80, too'
+    scale 'warps: {0, 4} = 4' && refused '`warps` is a number from 1 to 32, not 0' || false
+    scale 'warps: {true} = true' && refused '`warps` is a number from 1 to 32, not true' || false
+    scale 'maxnreg: {300} = 300' && refused '`maxnreg` is a number from 24 to 255, not 300' || false
+    scale 'persistent: {true, 99} = true' && refused '`persistent` is true or false, not 99' || false
+    scale 'persistent: {1, 2} = 1' && refused '`persistent` is true or false, not 1' || false
+    scale persistent 'on(sm_80, persistent = 2)' && refused '`persistent` is true or false, not 2' || false
+    scale warps 'on(sm_80, warps = 64)' && refused '`warps` is a number from 1 to 32, not 64' || false
+    scale warps 'on(sm_80, B = 48)' && refused 'what `on` gives `B` is not in its set' || false
+    scale warps 'on(sm_42, B = 32)' && refused 'there is no target `sm_42`' || false
+    scale warps 'on(sm_80, B = 32) on(sm_80, warps = 4, B = 64)' && refused 'another `on` gives `B` for sm_80, too' || false
     scale warps 'on(sm_80, B = 32) on(sm_90, B = 64) on(cpu, B = 64)'
     "$TILECC" -arch=sm_80 --dryrun f.tile
     scale warps

@@ -152,7 +152,7 @@ os.execv(sys.argv[1], sys.argv[1:])' "$TILECC" -arch=sm_80,sm_90a -j$jobs --cuda
             kill -$signal $id
             wait $id || true
             for ((i = 0; i < 100; i++)); do ! lives $id 4730 || sleep 0.05; done
-            ! lives $id 4730
+            ! lives $id 4730 || false
         done
     done
 }

@@ -275,7 +275,7 @@ END
     tuned 0 -o with.o
     tuned 0 -j4 -o again.o
     cmp with.o again.o
-    ! cmp -s without.o with.o
+    ! cmp -s without.o with.o || false
     tilecc -M --tuning=p.tuning p.tile | grep -q 'p.tuning'
     expect 2 tilecc -arch=cpu --tuning=p.tuning -o p.tuning p.tile
     contains 'is the input'
@@ -421,7 +421,7 @@ EOF
     mkdir plain other
     (cd plain && "$TILECC" info --extract=sm_80 ../plain.o)
     (cd other && "$TILECC" info --extract=sm_80 ../other.o)
-    ! cmp -s plain/o_f__0.sm_80.cubin other/o_f__0.sm_80.cubin
+    ! cmp -s plain/o_f__0.sm_80.cubin other/o_f__0.sm_80.cubin || false
     [ "$(stat -c %s plain/o_f__0.sm_80.cubin)" = "$(stat -c %s other/o_f__0.sm_80.cubin)" ]
     expect 0 tilecc info --dependences other.o
     contains 'its order is right'

@@ -98,14 +98,14 @@ load helper
     cp k.tile l.tile
     expect 2 tilecc -o x.o k.tile l.tile
     expect 0 tilecc -arch=cpu k.tile l.tile
-    [ -s k.o ] && [ -s l.o ] && [ -s k.h ] && [ -s l.h ]
+    [ -s k.o ] && [ -s l.o ] && [ -s k.h ] && [ -s l.h ] || false
 }
 
 @test "standard input needs -o, and has it" {
     expect 2 tilecc - <k.tile
     contains "needs -o"
     expect 0 tilecc -arch=cpu -o k.o - <k.tile
-    [ -s k.o ] && [ -s k.h ]
+    [ -s k.o ] && [ -s k.h ] || false
 }
 
 @test "dependency options need -MD" {
@@ -117,7 +117,7 @@ load helper
     printf -- "-arch=cpu -o 'a b.o'\n" >inner
     printf '%s\n' '@inner "k.tile"' >outer
     expect 0 tilecc @outer
-    [ -s 'a b.o' ] && [ -s 'a b.h' ]
+    [ -s 'a b.o' ] && [ -s 'a b.h' ] || false
     printf '%s' '-o c\ d.o -arch=cpu' >third
     expect 0 tilecc @third k.tile
     [ -s 'c d.o' ]
@@ -266,7 +266,7 @@ END
     sections() { readelf -SW s.o | grep -oE "\\.rodata\\.tile\\.image\\.$1 " | sed 's/.*image\.//; s/ *$//' | sort; }
     mkdir one all text
     (cd one && "$TILECC" info --extract=sm_90a:softmax_f16 ../s.o)
-    [ "$(cd one && ls)" = "$(sections 'softmax_f16__[0-9]+\.sm_90a' | sed 's/$/.cubin/')" ] && [ -n "$(ls one)" ]
+    [ "$(cd one && ls)" = "$(sections 'softmax_f16__[0-9]+\.sm_90a' | sed 's/$/.cubin/')" ] && [ -n "$(ls one)" ] || false
     (cd all && "$TILECC" info --extract=sm_90a ../s.o)
     [ "$(cd all && ls)" = "$(sections '[^ ]*\.sm_90a' | sed 's/$/.cubin/' )" ]
     for cubin in all/*; do # each is one that was assembled
@@ -372,7 +372,7 @@ object  k.a(a_long_name_of_an_object.o): $(uname -m)" ]
     [ "$status" = 4 ]
     contains "the stack is limited to 64 KiB, and"
     needed=$(sed -n 's/.*, and \([0-9]*\) are needed (ulimit -s).*/\1/p' <<<"$output") # more with sanitizers
-    [ "$needed" -ge 1024 ] && [ "$needed" -le 4096 ]
+    [ "$needed" -ge 1024 ] && [ "$needed" -le 4096 ] || false
     [ ! -e k.o ]
     run bash -c "ulimit -S -s 256; exec '$TILECC' -arch=cpu -o deep.o deep.tile" # the soft limit alone
     [ "$status" = 0 ]

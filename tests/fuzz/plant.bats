@@ -36,7 +36,7 @@ names() { sed -n 's/^PLANT(\([a-z_0-9]*\),.*/\1/p' "$SRCDIR/src/base/plant.def" 
 }
 
 @test "the oracle holds no planted bug" {
-    ! grep -l PLANTED "$SRCDIR"/src/interp/*.c
+    ! grep -l PLANTED "$SRCDIR"/src/interp/*.c || false
 }
 
 @test "a build without planting refuses, one with planting makes the mistake" {

@@ -56,7 +56,7 @@ defect() {
         for (c = 0; c < 16; c++) printf " %s", c < 8 ? x((r + 8) * 16 + c + 8) : "?"; printf "\n" } }')" ]
     sed -i '/^        barrier$/d' "$BATS_TEST_TMPDIR/part.tir"
     run interpret "$SWAP" "$BATS_TEST_TMPDIR/part.tir"
-    [ "$status" -eq 1 ] && [[ "$output" == *"race on 'low': buffer_load in role 0"* ]]
+    [ "$status" -eq 1 ] && [[ "$output" == *"race on 'low': buffer_load in role 0"* ]] || false
 }
 
 @test "phases: a flip too few, a wrong start, a wait dropped" {
@@ -131,9 +131,9 @@ defect() {
 @test "views that no tensor map can describe" {
     program=$SRCDIR/tests/interp/programs/roles.tir
     run interpret 'product([64, 33], [33, 64], [64, 64])[1]' "$program"
-    [ "$status" -eq 1 ] && [[ "$output" == *"TMA on 'a', whose dimension 0 has a stride of 66 bytes: no multiple of 16"* ]]
+    [ "$status" -eq 1 ] && [[ "$output" == *"TMA on 'a', whose dimension 0 has a stride of 66 bytes: no multiple of 16"* ]] || false
     run interpret 'product([64, 32], [32, 60], [64, 60])[1]' "$program"
-    [ "$status" -eq 1 ] && [[ "$output" == *"TMA on 'b', whose dimension 0 has a stride of 120 bytes"* ]]
+    [ "$status" -eq 1 ] && [[ "$output" == *"TMA on 'b', whose dimension 0 has a stride of 120 bytes"* ]] || false
 }
 
 @test "turns: taken twice, passed on without, never passed on, not started" {
@@ -166,7 +166,7 @@ defect() {
     "$TILECC" -arch=sm_90a --spec='matmul<bf16,bf16>[BM=64,BN=32,BK=32,cluster=4,stages=3]' --print-after=check_machine --emit=header -o out.h \
         matmul.tile 2>all
     awk '/^kernel @matmul_bf16_bf16__0\(/ { on = 1 } on { print } /^}/ { on = 0 }' all >four.tir
-    grep -q 'mbarrier_arrive cluster(4)' four.tir && grep -q 'multicast(4)' four.tir
+    grep -q 'mbarrier_arrive cluster(4)' four.tir && grep -q 'multicast(4)' four.tir || false
     for rows in 70 330; do
         interpret "matmul_bf16_bf16__0([$rows, 136], [136, 40], [40], [$rows, 40], 0)[$(((rows + 63) / 64)), 2]" four.tir >got
         interpret "matmul_bf16_bf16([$rows, 136], [136, 40], [40], [$rows, 40], none)" matmul.tile >want
@@ -181,7 +181,7 @@ defect() {
         --plan="$SRCDIR/examples/matmul.tile:$(grep -n 'for k in' "$SRCDIR/examples/matmul.tile" | cut -d: -f1): programs(1)" \
         "$SRCDIR/examples/matmul.tile" 2>all
     awk '/^kernel @matmul_bf16_bf16__0\(/ { on = 1 } on { print } /^}/ { on = 0 }' all >two.tir
-    grep -q 'mbarrier_arrive cluster(2)' two.tir && grep -q 'multicast(2)' two.tir
+    grep -q 'mbarrier_arrive cluster(2)' two.tir && grep -q 'multicast(2)' two.tir || false
     for rows in 70 200; do
         interpret "matmul_bf16_bf16__0([$rows, 264], [264, 40], [40], [$rows, 40], 0)[$(((rows + 63) / 64)), 1]" two.tir >got
         interpret "matmul_bf16_bf16([$rows, 264], [264, 40], [40], [$rows, 40], none)" "$SRCDIR/examples/matmul.tile" >want
@@ -190,7 +190,7 @@ defect() {
     call='matmul_bf16_bf16__0([70, 264], [264, 40], [40], [70, 40], 0)[2, 1]'
     for edit in '1,/cluster_barrier/{/cluster_barrier/d}' '/^    cluster_barrier/d' 's/arrive cluster(2)/arrive/'; do
         sed "$edit" two.tir >less.tir
-        ! cmp -s two.tir less.tir
+        ! cmp -s two.tir less.tir || false
         run interpret "$call" less.tir
         [ "$status" -eq 1 ] || { echo "$edit: $output"; return 1; }
         [[ "$output" == *"cluster_barrier"* || "$output" == *deadlock* ]] || { echo "$output"; return 1; }
@@ -203,7 +203,7 @@ defect() {
     # one block walks over fewer tiles than the other expects
     sed '/^    } {/,$s/%\(K_1\|K\) = extent dimension(1) %a : index/%whole = extent dimension(1) %a : index\n            %me = program : index\n            %two = constant value(2) : index\n            %odd = rem %me, %two : index\n            %fewer = constant value(64) : index\n            %less = mul %odd, %fewer : index\n            %\1 = sub %whole, %less : index/' \
         two.tir >less.tir
-    ! cmp -s two.tir less.tir
+    ! cmp -s two.tir less.tir || false
     run interpret "$call" less.tir
     [ "$status" -eq 1 ] || return 1
     [[ "$output" == *"deadlock: block "* ]] || { echo "$output"; return 1; }
@@ -266,7 +266,7 @@ kernel @far(%y: view<f32, [?], [1], out>) grid(1) level(machine) warps(4) {
 }
 END
     run interpret 'far([4])' "$BATS_TEST_TMPDIR/far.tir"
-    [ "$status" -eq 1 ] && [[ "$output" == *"2:5: instance 0: needs more shared memory than there can be"* ]]
+    [ "$status" -eq 1 ] && [[ "$output" == *"2:5: instance 0: needs more shared memory than there can be"* ]] || false
 }
 
 @test "blocks that take long and short programs in pairs, the shortest last, run each of them" {
@@ -280,7 +280,7 @@ END
         call="growing__0([$1, $2, $2], [$1, $2, 8], [$1, $3])[$3, $1]"
         interpret "$call" plain.tir >want
         interpret "$call" growing.growing.0.sm_90a.tir >got
-        [ "$(wc -l <want)" -eq "$1" ] && ! grep -q '?' want
+        [ "$(wc -l <want)" -eq "$1" ] && ! grep -q '?' want || false
         cmp want got
     done
 }
@@ -305,6 +305,6 @@ EOF
         call="crossed__0([$1, $2], [$2, $3], [$1, $3])[$((($1 + 63) / 64)), $((($3 + 63) / 64))]"
         interpret "$call" plain.tir >want
         interpret "$call" crossed.crossed.0.sm_90a.tir >got
-        [ -s want ] && cmp want got
+        [ -s want ] && cmp want got || false
     done
 }

@@ -92,7 +92,7 @@ END
         cp "$SRCDIR/tests/lang/accept/one_precision.tile" k.tile
         "$TILECC" -arch=$arch --emit=tir k.tile -o - | sed 's/@[0-9:]*//' >said
         sed -i 's/, precision = ieee//' k.tile
-        ! grep precision k.tile
+        ! grep '^[^/]*precision' k.tile || false # in the comment it stays
         "$TILECC" -arch=$arch --emit=tir k.tile -o - | sed 's/@[0-9:]*//' >unsaid
         cmp said unsaid
     done

@@ -24,7 +24,7 @@ opcodes() { sed -n 's/^\t\(@[!%a-z0-9]* *\t*\)\{0,1\}\([a-z][a-z0-9_.]*\)[ \t;].
         "$TILECC" -arch=$arch -w --emit=ptx -o - made.tile >plain.ptx
         "$TILECC" -arch=$arch -w -lineinfo --emit=ptx -o - made.tile >lines.ptx
         [ "$(grep -c '^\.visible \.entry' plain.ptx)" -gt 0 ]
-        ! grep -q 'inlined_at' plain.ptx
+        ! grep -q 'inlined_at' plain.ptx || false
         grep -q 'inlined_at' lines.ptx
         opcodes plain.ptx >plain
         opcodes lines.ptx | grep -v '^b8$' >lines

@@ -37,7 +37,7 @@ END
     main=$(sed -n 's/^\t\.file\t\([0-9]*\) "main\.tile"$/\1/p' <<<"$text" | sort -u)
     parts=$(sed -n 's/^\t\.file\t\([0-9]*\) "parts\/helper\.tile"$/\1/p' <<<"$text" | sort -u)
     library=$(sed -n 's/^\t\.file\t\([0-9]*\) "std\/std\.tile"$/\1/p' <<<"$text" | sort -u)
-    [ "${#main}" = 1 ] && [ "${#parts}" = 1 ] && [ "${#library}" = 1 ]
+    [ "${#main}" = 1 ] && [ "${#parts}" = 1 ] && [ "${#library}" = 1 ] || false
     # sin is written out where it stands: line 7 of helper, called in line 8; gelu in line 2 of inner, called in line 6
     grep -qE "\.loc	$parts 7 [0-9]+, function_name \S+, inlined_at $main 8 13$" <<<"$text"
     grep -qE "\.loc	$parts 2 [0-9]+, function_name \S+, inlined_at $parts 6 13$" <<<"$text"

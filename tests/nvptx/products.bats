@@ -229,8 +229,8 @@ nothing() {
         nothing loop.1 LDL STL 'LDG\.' STG STS
         [ "$(counts loop.1 LDSM)" -eq "$(counts loop.1 'LDSM\.16\.M.*\.4')" ]
         case $kernel in # 64 x 64 a warp: 8 LDSM for 32 HMMA
-        two) [ "$(counts loop.1 HMMA\\.16816)" -eq 256 ] && [ "$(counts loop.1 LDSM)" -eq 64 ] ;;
-        *) [ "$(counts loop.1 HMMA\\.16816)" -eq 128 ] && [ "$(counts loop.1 LDSM)" -eq 32 ] ;;
+        two) [ "$(counts loop.1 HMMA\\.16816)" -eq 256 ] && [ "$(counts loop.1 LDSM)" -eq 64 ] || false ;;
+        *) [ "$(counts loop.1 HMMA\\.16816)" -eq 128 ] && [ "$(counts loop.1 LDSM)" -eq 32 ] || false ;;
         esac
     done
 }
@@ -257,7 +257,7 @@ remarked() {
     for kernel in bytes eighths_f8e4m3 eighths_f8e5m2; do
         text=rewritten_$kernel.0.sm_90a.ptx
         grep -qE 'wgmma\.mma_async\.sync\.aligned\.m64n128k32\.(s32\.s8\.s8|f32\.e(4m3\.e4m3|5m2\.e5m2))' "$text"
-        grep -q 'cp\.async\.bulk\.tensor' "$text" && grep -q 'setmaxnreg' "$text"
+        grep -q 'cp\.async\.bulk\.tensor' "$text" && grep -q 'setmaxnreg' "$text" || false
         clean sm_90a "$text"
     done
     cat >promoted.tile <<'TILE'
@@ -466,7 +466,7 @@ TILE
         "$TILECC" -arch=sm_90a -w -Rpass --emit=ptx -o - from.tile >from.ptx 2>remarks
         count=$(grep -c 'cp\.async\.bulk\.tensor.*shared::cluster' from.ptx || :)
         if [ -z "$clause" ]; then
-            [ "$count" -eq 0 ] && [ "$(grep -c 'not known to be a multiple of 16 bytes' remarks)" -ge 2 ]
+            [ "$count" -eq 0 ] && [ "$(grep -c 'not known to be a multiple of 16 bytes' remarks)" -ge 2 ] || false
         else
             [ "$count" -eq 2 ]
         fi || { echo "$clause: $count"; cat remarks; return 1; }
@@ -485,7 +485,7 @@ TILE
         "$TILECC" -arch=sm_90a -w -Rpass --emit=ptx -o - turns.tile >turns.ptx 2>remarks
         stores=$(grep -c 'cp\.async\.bulk\.tensor.*global\.shared' turns.ptx || :)
         if [ "$place" = j ]; then [ "$stores" -gt 0 ]
-        else [ "$stores" -eq 0 ] && grep -q 'iterations of a loop may store to the same place' remarks
+        else [ "$stores" -eq 0 ] && grep -q 'iterations of a loop may store to the same place' remarks || false
         fi || { echo "$place: $stores"; cat remarks; return 1; }
     done
 }

@@ -72,7 +72,7 @@ line() { grep -nE -m 1 -e "$1" "$2" | cut -d: -f1 | grep .; }
     last_write=$(grep -n 'st\.shared' total | tail -n 1 | cut -d: -f1)
     meeting=$(sed "1,${last_write}d" total | grep -nm 1 'bar\.sync' | cut -d: -f1)
     reading=$(sed "1,${last_write}d" total | grep -nm 1 'ld\.shared' | cut -d: -f1)
-    [ -n "$meeting" ] && [ -n "$reading" ] && [ "$meeting" -lt "$reading" ]
+    [ -n "$meeting" ] && [ -n "$reading" ] && [ "$meeting" -lt "$reading" ] || false
 }
 
 @test "a minimum that propagates NaN says so at each step" {
@@ -92,7 +92,7 @@ line() { grep -nE -m 1 -e "$1" "$2" | cut -d: -f1 | grep .; }
         case $test in *.eq.*", 0;" | *.ne.*", $step;") kind=clear ;; *.ne.*", 0;" | *.eq.*", $step;") kind=set ;; *) kind=$test ;; esac
         shuffled=$(grep -E "shfl\.sync\.bfly\.b32 .*, $step, " spaces | sed -n 's/^shfl\.sync\.bfly\.b32 *\(%r[0-9]*\).*/\1/p' | head -n 1)
         pick=$(grep -E "^selp\.[a-z]32 .*$predicate;" spaces | head -n 1)
-        [ -n "$bit" ] && [ -n "$predicate" ] && [ -n "$shuffled" ] && [ -n "$pick" ]
+        [ -n "$bit" ] && [ -n "$predicate" ] && [ -n "$shuffled" ] && [ -n "$pick" ] || false
         yes=$(printf '%s' "$pick" | sed 's/^[^,]*, *\([^,]*\),.*/\1/')
         no=$(printf '%s' "$pick" | sed 's/^[^,]*,[^,]*, *\([^,]*\),.*/\1/')
         case $kind in
@@ -253,9 +253,9 @@ END
     "$TILECC" -arch=sm_80 -S --spec quick k.tile -o - >quick.ptx
     "$TILECC" -arch=sm_80 -S --spec right k.tile -o - >right.ptx
     grep -q 'div\.full\.f32' quick.ptx
-    ! grep -q 'div\.r[nz]\.f32' quick.ptx
+    ! grep -q 'div\.r[nz]\.f32' quick.ptx || false
     grep -q 'div\.rn\.f32' right.ptx
-    ! grep -q 'div\.full' right.ptx
+    ! grep -q 'div\.full' right.ptx || false
 }
 
 @test "the machine clamps where a float becomes an integer; of NaN we make 0 where it does not" {
@@ -264,7 +264,7 @@ kernel whole<A: {f32, f64}, B: {i16, i32, i64}>(x: in A[N], y: out B[N]) grid(b:
 END
     "$TILECC" -arch=sm_80 --emit=ptx k.tile
     grep -q 'cvt\.rzi\.s32\.f32' k_whole_f32_i32.0.sm_80.ptx
-    ! grep -qE 'selp|setp.*\.f32' k_whole_f32_i32.0.sm_80.ptx
+    ! grep -qE 'selp|setp.*\.f32' k_whole_f32_i32.0.sm_80.ptx || false
     grep -q 'min\.s32.* 32767' k_whole_f32_i16.0.sm_80.ptx
     grep -q 'max\.s32.* -32768' k_whole_f32_i16.0.sm_80.ptx
     for types in f32_i64 f64_i32 f64_i64; do
@@ -284,11 +284,11 @@ END
     "$TILECC" -arch=sm_90a --emit=ptx rows.tile
     for file in rows_sums_f32.0.sm_90a.ptx rows_sums_bf16.0.sm_90a.ptx; do
         [ "$(grep -c 'ld\.global\.cs\.v4' "$file")" -eq 2 ]
-        ! grep -q 'ld\.global\.nc' "$file"
+        ! grep -q 'ld\.global\.nc' "$file" || false
     done
     for file in rows_twice.0.sm_90a.ptx rows_kept.0.sm_90a.ptx; do
         grep -q 'ld\.global\.nc\.v4' "$file"
-        ! grep -q 'ld\.global\.cs' "$file"
+        ! grep -q 'ld\.global\.cs' "$file" || false
     done
     grep -q 'ld\.global\.cs\.v4' rows_product.0.sm_90a.ptx
     grep -q 'ld\.global\.nc\.v4' rows_product.0.sm_90a.ptx
@@ -351,7 +351,7 @@ END
     for kernel in needed place branch; do
         text $kernel 0
         behind_barrier $kernel | grep -q '^ld\.shared'
-        ! behind_barrier $kernel | grep -q bra
+        ! behind_barrier $kernel | grep -q bra || false
     done
 }
 
@@ -369,8 +369,8 @@ END
         wait=$(line '^[[:space:]]*griddepcontrol\.wait;' "beside_$kernel.0.sm_90a.ptx")
         touch=$(line '(ld|st)\.global|cp\.async|prefetch' "beside_$kernel.0.sm_90a.ptx")
         [ "$wait" -lt "$touch" ]
-        ! grep -q launch_dependents "beside_$kernel.0.sm_90a.ptx" # a kernel of small blocks would take half as long again
-        ! grep -q griddepcontrol "beside_$kernel.0.sm_80.ptx"
+        ! grep -q launch_dependents "beside_$kernel.0.sm_90a.ptx" || false # a kernel of small blocks would take half as long again
+        ! grep -q griddepcontrol "beside_$kernel.0.sm_80.ptx" || false
     done
 }
 
@@ -390,7 +390,7 @@ END
         [ "$stores" -le 32 ] || { echo "$text: $stores texts"; return 1; }
     done
     [ "$(grep -c 'mov\.b32 {%e' single_product.0.sm_80.ptx)" -eq 64 ] # words are taken apart where they are stored,
-    ! grep -q 'cvt\.u16\.u32' single_product.0.sm_80.ptx             # and nowhere else
+    ! grep -q 'cvt\.u16\.u32' single_product.0.sm_80.ptx || false # and nowhere else
 }
 
 @test "a thread with many random numbers compares the words that they are made of" {
@@ -403,5 +403,5 @@ kernel dropped(x: in bf16[N], y: out bf16[N], p: f32, seed: u64) grid(b: cdiv(N,
 END
     text dropped 0
     [ "$(grep -c '^min\.u32' dropped)" = 16 ]
-    ! grep -q '^cvt\.rn\.f32\.s32' dropped
+    ! grep -q '^cvt\.rn\.f32\.s32' dropped || false
 }

@@ -157,8 +157,8 @@ END
     [ "$(grep -c . kernels)" = 11 ]
     "$TILECC" -arch=sm_90a -S --spec 'k sm_90a a.stride[1]=1 b.stride[1]=1 words' -o words.ptx k.tile
     grep -qE 'cp.async.ca.shared.global \[[^]]*\], \[[^]]*\], 4, ' words.ptx || { grep cp.async words.ptx; return 1; }
-    ! grep -qE 'cp.async.ca.shared.global \[%r[0-9]+\+4\]' words.ptx # not by the same thread
-    ! grep -q 'cp.async.bulk' words.ptx
+    ! grep -qE 'cp.async.ca.shared.global \[%r[0-9]+\+4\]' words.ptx || false # not by the same thread
+    ! grep -q 'cp.async.bulk' words.ptx || false
     grep -q 'wgmma' words.ptx
     sed -i 's/bf16\[/f32[/g; s/bf16(acc)/acc/' k.tile # of 4 bytes each
     "$TILECC" -arch=sm_90a --emit=tir --passes= -o - k.tile | grep -o '^kernel @[a-z0-9_]*' >kernels
@@ -251,9 +251,9 @@ END
     }
     for registers in 56 64 96 128 168; do
         wide $registers
-        while read -r _ _ _ taken _ _ _ _ _ _ there _; do
+        while read -r _ _ _ taken _ _ _ _ _ _ _ there _; do
             echo "$registers: $taken of $there" >>all
-            [ "$taken" -gt "$there" ] && [ "$there" = $((registers - 48)) ]
+            [ "$taken" -gt "$there" ] && [ "$there" = $((registers - 48)) ] || false
         done < <(sed 's/would take/take/; s/tiles take/tiles of take/' numbers)
     done
     [ "$(wc -l <all)" -ge 3 ]
@@ -393,6 +393,6 @@ kernel k(q: in bf16[M, 64], k: in bf16[L, 64], v: in bf16[L, 64], o: out f32[M, 
 END
     remarks sm_90a overlap_products | grep aligned >log
     [ "$(grep -c 'this product stays in its iteration: beside products of the next iteration it would make an iteration take' log)" -eq 2 ] || { cat log; return 1; }
-    grep -q '"line":9,' log && grep -q '"line":10,' log # the two sums, not what the exponentials are of
+    grep -q '"line":9,' log && grep -q '"line":10,' log || false # the two sums, not what the exponentials are of
     remarks sm_90a settle_plans | grep -q 'product 2: in its own iteration.*where there are more than two none is moved'
 }

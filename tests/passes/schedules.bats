@@ -41,10 +41,10 @@ sets() { "$TILECC" -arch=sm_90a --emit=tir -o - -Rpass=schedules "$@" 2>&1 >tir 
 
 @test "what is fixed stays, and the rest is chosen" {
     sets --schedules=4 -DBN=128 --spec "$only" "$matmul" >said
-    ! grep -E '[ ,]BN=' said
+    ! grep -E '[ ,]BN=' said || false
     grep -F 'BM=64' said
     sets --schedules=4 -Dsplit_k=1 --spec "$only" "$matmul" >said
-    ! grep -F 'split_k' said
+    ! grep -F 'split_k' said || false
     cat >k.tile <<'E'
 kernel k(x: in f32[M, N], y: out f32[M]) grid(i: cdiv(M, BM))
     tune(BM: {8, 64} = 8, BN: {64, 256} = 64, BM*BN <= 4096)
@@ -120,7 +120,7 @@ kernel k(x: in f32[N], y: out f32[N]) grid(i: cdiv(N, B)) tune(B: {64, 128, 192}
 E
     "$TILECC" -arch=sm_90a --schedules=4 --emit=tir -o - k.tile >tir 2>said
     [ ! -s said ]
-    ! "$TILECC" -arch=sm_90a --schedules=4 -DB=64 --emit=tir -o - k.tile 2>said
+    ! "$TILECC" -arch=sm_90a --schedules=4 -DB=64 --emit=tir -o - k.tile 2>said || false
     grep -F 'not 64' said
 }
 
@@ -140,7 +140,7 @@ kernel product(a: in bf16[M, K], b: in bf16[K, N], c: out bf16[M, N], f: i32)
 }
 E
     "$TILECC" -arch=compute_90a --schedules=4 -c -o k.o k.tile 2>said
-    ! grep -F warning said
+    ! grep -F warning said || false
     "$TILECC" info k.o >all
     grep -F '0: product[BM=128,BN=256] sm_90a aligned; when the modelled time of the default is least' all
     grep -F '1: product[BM=64,BN=64] sm_90a aligned; when the modelled time of BM=64,BN=64 is least' all
@@ -156,10 +156,10 @@ E
     "$TILECC" -arch=compute_90a --schedules=3 --spec 'linear_attention<bf16>[D=128]' -Rpass=schedules -c -o k.o "$SRCDIR/examples/sequence/linear_attention.tile" 2>said
     cat said
     grep -E 'schedules: BE=128 is left out: a thread is short of [0-9]+ registers for tiles, and of none by the default' said
-    ! grep -F warning said
+    ! grep -F warning said || false
     "$TILECC" info k.o >all
     grep -F 'BE=32' all
-    ! grep -F 'BE=128' all
+    ! grep -F 'BE=128' all || false
 }
 
 @test "many keys have fewer schedules each, as a wrapper knows so many conditions" {

@@ -89,7 +89,7 @@ kernel moving(a: in bf16[T, K], b: in bf16[K, N], c: out bf16[R, N])
 END
     "$TILECC" -w -arch=sm_90a --dryrun --print-after=specialise stores.tile >ir 2>&1
     grep -q tma_load ir
-    ! grep -q tma_store ir
+    ! grep -q tma_store ir || false
 }
 
 @test "threads meet between a store and a load of one view that overlaps itself" {

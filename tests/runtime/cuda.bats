@@ -77,5 +77,5 @@ cases() { # group
         [ -z "$(readelf -SW "libtilert-$compiler.so" | grep -E 'tile_rt.*init_array')" ]
     done
     [ "$found" = 1 ]
-    ! grep -nE '\b(exit|abort|assert|printf|puts) *\(' "$SRCDIR"/runtime-stub/*.c
+    ! grep -nE '\b(exit|abort|assert|printf|puts) *\(' "$SRCDIR"/runtime-stub/*.c || false
 }

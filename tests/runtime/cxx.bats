@@ -240,10 +240,10 @@ wrong() {
     tr -d '\\\n' <k.d | grep -q '^k.h k.hpp:'
     for wrong in '-S -fc++' '--emit=header -o - -fc++' '--emit=python -fc++' '-o /dev/null -fc++'; do
         run "$TILECC" -arch=cpu $wrong k.tile
-        [ "$status" = 2 ] && [[ $output == *"-fc++ writes a header beside that of C"* ]]
+        [ "$status" = 2 ] && [[ $output == *"-fc++ writes a header beside that of C"* ]] || false
     done
     for wrong in 1 a:b std::x a:: new a::class __x; do
         run "$TILECC" --emit=header "-fc++=$wrong" k.tile
-        [ "$status" = 2 ] && [[ $output == *"'$wrong' is no namespace of C++"* ]]
+        [ "$status" = 2 ] && [[ $output == *"'$wrong' is no namespace of C++"* ]] || false
     done
 }

@@ -132,7 +132,7 @@ END
     grep -q '^#define FIRST_SCALE_F32_B 64$' first.h
     "$TILECC" -arch=cpu --emit=header -o matmul.h "$SRCDIR/examples/matmul.tile"
     grep -q '^#define MATMUL_F16_F16_BM 128$' matmul.h
-    ! grep -q '^#define MATMUL_F16_F16_WARPS' matmul.h   # left to the compiler: no value that a caller could use
+    ! grep -q '^#define MATMUL_F16_F16_WARPS' matmul.h || false # left to the compiler: no value that a caller could use
     grep -q 'TILE_ACT_RELU = 1' first.h
     grep -q 'int first_scale_f32(struct CUstream_st \*stream' first.h
     grep -q 'int first_scale_bf16_query(' first.h
@@ -263,7 +263,7 @@ END
         run "$TILECC" -arch=cpu -o clash.o clash.tile
         [ "$status" -eq 1 ]
         case $output in *"$1"*'[E1103]'*) ;; *) echo "$output"; return 1 ;; esac
-        [ ! -e clash.o ] && [ ! -e clash.h ]
+        [ ! -e clash.o ] && [ ! -e clash.h ] || false
     }
     body='(s: e, y: out f32[N]) grid(i: N) { y[i] = 1.0; }'
     clash 'enum tile_status' "enum status { a, b } kernel k${body/s: e/s: status}"
