@@ -28,13 +28,15 @@
  *     %e = math function(erf) %v                             %e = math function(erf) near(1) %v
  *     %u = add 1.0, %e                                   →   %u = add 1.0, %e
  *
- * One exponential and a reciprocal instead of some sixty instructions, for which tensor cores wait behind a product
+ * One exponential and a reciprocal instead of some sixty instructions, for which wgmma waits behind a product; on targets without
+ * it nothing was measured, and what was sixty instructions in a loop spills where it is written out
  * (tests/bench/results/2026-11-28-h100-activations.json).  Errors are 2^-17 of a sigmoid and 2^-16 of the sum with 1 (and
  * 2^-24, as in f32).  A number that has been a float of 16 bits may be added as well (a residual): what the sum lacks then is
  * less than half of what that number could not hold. */
 #include "base/plant.h"
 #include "ir/query.h"
 #include "passes/base/pass.h"
+#include "targets/target.h"
 
 pass_function pass_near_exponentials;
 
@@ -189,6 +191,7 @@ static bool becomes_short(struct trace *trace, const struct ir_value *value, boo
 
 struct search {
     struct pass_context *context;
+    bool no_wgmma; /* that waits for functions of its sums */
     bool changed;
 };
 
@@ -236,7 +239,7 @@ static void look(struct ir_operation *op, void *context)
         sums = trace.maximum && becomes_short(&trace, op->results[0], true) && trace.summed;
         if (!sums && (!becomes_short(&factors, op->results[0], true) || !factors.multiplied))
             return;
-    } else if (!is_near_function(op)) {
+    } else if (search->no_wgmma || !is_near_function(op)) {
         return;
     }
     if (!pass_fuel(search->context))
@@ -249,7 +252,8 @@ static void look(struct ir_operation *op, void *context)
 
 bool pass_near_exponentials(struct ir_function *function, struct pass_context *context)
 {
-    struct search search = {context, false};
+    const struct target_row *target = context->target;
+    struct search search = {.context = context, .no_wgmma = target && !(target->flags & TARGET_WGMMA)};
     if (!function->strict_fp)
         ir_walk(function->body, look, &search);
     return search.changed;

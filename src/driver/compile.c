@@ -16,6 +16,7 @@
 
 static const char *target_name(int target) { return target_rows[target].name; }
 static bool has_clusters(int target) { return target_rows[target].flags & TARGET_CLUSTER; }
+static bool multiplies_shared(int target) { return target_rows[target].flags & TARGET_WGMMA; }
 
 static void remember_import(const char *path, void *context)
 {
@@ -129,6 +130,7 @@ static void set_up(struct compilation *compilation, const struct options *option
                                                 .targets = compilation->targets.data,
                                                 .target_name = target_name,
                                                 .has_clusters = has_clusters,
+                                                .multiplies_shared = multiplies_shared,
                                                 .is_target = is_target,
                                                 .nearest_target = architecture_nearest,
                                                 .strict_fp = options->strict_fp,

@@ -52,6 +52,7 @@ struct front_options {
     const int *targets;                              /* rows of the target table, see targets/target.h */
     const char *(*target_name)(int target);          /* "cpu", "sm_90a" … for on(sm_90a, …) */
     bool (*has_clusters)(int target);                /* its blocks can meet; NULL: none can */
+    bool (*multiplies_shared)(int target);           /* products take their factors from shared memory; NULL: none do */
     bool (*is_target)(const char *name);             /* whether `on` may name it; NULL: any */
     const char *(*nearest_target)(const char *name); /* to one that is none; NULL: none is near */
     bool strict_fp;

@@ -34,6 +34,7 @@ static char *read_text(struct arena *arena, const char *name)
 
 static const char *name_target(int target) { return target_rows[target].name; }
 static bool has_clusters(int target) { return target_rows[target].flags & TARGET_CLUSTER; }
+static bool multiplies_shared(int target) { return target_rows[target].flags & TARGET_WGMMA; }
 
 typedef int choose_schedules(void *context, const struct kernel_entry *entry, int count,
                              const struct kernel_variant *candidates, enum kernel_choosing what, int most,
@@ -54,7 +55,8 @@ static struct kernel_module *compile_example(struct arena *arena, struct diagnos
                                     .target_count = 1,
                                     .targets = &target,
                                     .target_name = name_target,
-                                    .has_clusters = has_clusters};
+                                    .has_clusters = has_clusters,
+                                    .multiplies_shared = multiplies_shared};
     const char *text = read_text(arena, arena_printf(arena, "examples/%s", file));
     struct source source = {.name = file, .text = text, .size = strlen(text)};
     struct kernel_module *module = front_compile(&options, &source, NULL, NULL);

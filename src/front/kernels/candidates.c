@@ -129,7 +129,7 @@ static int find_most(const struct variant_plan *plan)
         choices += strcmp(options->target_name(options->targets[t]), "cpu") != 0;
     for (int i = 0; i < kernel->rows.count && choices <= MOST_CONDITIONS; i++)
         choices *= plan->entry->key_of_row[i] < 0 ? 1 : kernel->rows.data[i].domain.count;
-    bool by_least = facts_by_least_copy(plan->entry);
+    bool by_least = facts_by_least_copy(plan->entry, plan->target);
     int share = choices ? 1 + 4 * MOST_CONDITIONS / ((by_least ? 8 : 7) * choices) : 1;
     most = most < share ? most : share;
     if (plan->facts.aligned == WHOLE_COPY)

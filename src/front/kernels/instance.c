@@ -93,9 +93,11 @@ static bool is_product(const char *name, enum ast_use use, void *context)
     return strcmp(name, "@") == 0 || strcmp(name, "dot") == 0;
 }
 
-bool facts_by_least_copy(const struct entry_plan *plan)
+bool facts_by_least_copy(const struct entry_plan *plan, int target)
 {
-    bool narrow = false;
+    bool (*multiplies_shared)(int) = plan->kernel->front->options->multiplies_shared, narrow = false;
+    if (!multiplies_shared || !multiplies_shared(target))
+        return false;
     for (int i = 0; i < plan->entry->parameters.count; i++) {
         const struct kernel_parameter *p = &plan->entry->parameters.data[i];
         narrow |= layout_choices(p) > 1 && p->direction == KERNEL_IN && parameter_multiple(p, LEAST_COPY) == 2;
@@ -136,9 +138,11 @@ static const struct kernel_expression *special_tree(struct elaborator *e, const 
     return host_tree(e, all, IR_BOOL, NULL);
 }
 
-static void list_facts(struct elaborator *e, const struct entry_plan *plan, bool cpu, struct facts_list *list)
+static void list_facts(struct elaborator *e, const struct entry_plan *plan, int target, struct facts_list *list)
 {
-    struct arena *arena = plan->kernel->front->arena;
+    struct front *front = plan->kernel->front;
+    struct arena *arena = front->arena;
+    bool cpu = strcmp(front->options->target_name(target), "cpu") == 0;
     for (int s = 0; s < plan->kernel->specials.count; s++) {
         bool never = false;
         struct facts facts = make_facts(plan, s, cpu ? 0 : WHOLE_COPY);
@@ -150,7 +154,7 @@ static void list_facts(struct elaborator *e, const struct entry_plan *plan, bool
     }
     if (!cpu && has_memory(plan))
         add_layouts(plan, list, make_facts(plan, -1, WHOLE_COPY), 0, false);
-    if (!cpu && facts_by_least_copy(plan))
+    if (facts_by_least_copy(plan, target))
         add_layouts(plan, list, make_facts(plan, -1, LEAST_COPY), 0, false);
     if (!cpu)
         add_turned(plan, list);
@@ -166,10 +170,10 @@ bool facts_are_possible(struct elaborator *e, const struct variant_plan *plan)
            (special_tree(e, &plan->entry->kernel->specials.data[plan->facts.special], &never) && !never);
 }
 
-int facts_list(struct elaborator *e, const struct entry_plan *plan, bool cpu, struct facts **facts)
+int facts_list(struct elaborator *e, const struct entry_plan *plan, int target, struct facts **facts)
 {
     struct facts_list list = {0};
-    list_facts(e, plan, cpu, &list);
+    list_facts(e, plan, target, &list);
     *facts = list.data;
     return list.count;
 }

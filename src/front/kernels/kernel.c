@@ -160,7 +160,7 @@ static void plan_variants(struct work *work, struct entry_plan *plan, struct val
     scope_pop(&e);
     entry_host_scope(&e, plan, keys, standard.tuned);
     struct facts *facts;
-    int count = facts_list(&e, plan, strcmp(name, "cpu") == 0, &facts), before = work->variants.count;
+    int count = facts_list(&e, plan, target, &facts), before = work->variants.count;
     keys = arena_copy(front->arena, keys, sizeof(struct value) * (size_t)plan->entry->keys.count);
     for (int i = 0; i < count; i++) {
         struct variant_plan variant = {

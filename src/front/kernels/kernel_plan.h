@@ -217,10 +217,11 @@ void entry_bind_rows(struct elaborator *e, const struct entry_plan *plan, const 
 void entry_host_scope(struct elaborator *e, const struct entry_plan *plan, const struct value *keys,
                       const struct value *tuned);
 /* All facts that get an instance of their own, most special first; `e` is in the host scope. */
-int facts_list(struct elaborator *e, const struct entry_plan *plan, bool cpu, struct facts **facts);
+int facts_list(struct elaborator *e, const struct entry_plan *plan, int target, struct facts **facts);
 /* Whether there are instances for views that are multiples of LEAST_COPY: of products of views with any strides, whose
- * elements are half of that.  (Fragments of 8 bits for mma.sync spill beside copies.) */
-bool facts_by_least_copy(const struct entry_plan *plan);
+ * elements are half of that, where the target multiplies what lies in shared memory.  (Fragments for mma.sync spill beside so
+ * many copies, and nothing was measured there.) */
+bool facts_by_least_copy(const struct entry_plan *plan, int target);
 /* Whether the facts of the plan can be, whatever the arguments are: a clause `specialize` may ask for values of `tune`. */
 bool facts_are_possible(struct elaborator *e, const struct variant_plan *plan);
 const char *variant_label(const struct variant_plan *plan); /* "softmax<f16>[B=1024] sm_90a aligned" */

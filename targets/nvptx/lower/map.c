@@ -18,6 +18,7 @@ enum {
     IN_A_TURN = 512,    /* operations of a group */
     MOST_IN_GROUP = 8,
     ERROR_FUNCTION = 15,
+    MOST_ERROR_FUNCTIONS = 16, /* by eights ptxas spills twice as much behind 128 sums */
     MOST_IN_QUEUES = 128 /* registers of 32 bits; ptxas keeps more in local memory, and what is used behind them too */
 };
 
@@ -36,13 +37,25 @@ struct mapping {
     LLVMValueRef turn;
 };
 
+static bool is_error_function(const struct ir_operation *op)
+{
+    return op->opcode == OP_MATH && ir_number(op, IR_ATTRIBUTE_FUNCTION, 0) == IR_MATH_ERF;
+}
+
+static bool holds_error_function(const struct ir_block *block)
+{
+    const struct ir_operation *op = block->first;
+    while (op && !is_error_function(op))
+        op = op->next;
+    return op;
+}
+
 /* Operations of a region, nested ones included; an error function of the target (with few digits) is many. */
 static int region_size(const struct ir_block *block)
 {
     int count = 0;
     for (const struct ir_operation *op = block->first; op; op = op->next) {
-        bool many = op->opcode == OP_MATH && ir_number(op, IR_ATTRIBUTE_FUNCTION, 0) == IR_MATH_ERF;
-        count += many ? ERROR_FUNCTION : op->opcode != OP_CONSTANT;
+        count += is_error_function(op) ? ERROR_FUNCTION : op->opcode != OP_CONSTANT;
         for (int r = 0; r < op->region_count; r++)
             count += region_size(op->regions[r]);
     }
@@ -295,7 +308,8 @@ void lower_map(struct lowering *l, struct ir_operation *operation)
         write_out(l, &m);
         return;
     }
-    for (int group = 2; group <= MOST_IN_GROUP; group++)
+    int most = holds_error_function(operation->regions[0]) ? MOST_ERROR_FUNCTIONS : MOST_IN_GROUP;
+    for (int group = 2; group <= most; group++)
         if (m.count % group == 0 && group * size <= IN_A_TURN)
             m.group = group;
     for (int r = 0; r < operation->result_count; r++)

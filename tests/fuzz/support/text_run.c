@@ -11,6 +11,7 @@ enum { LARGEST = 70, MOST_PRINTED = 1 << 14 };
 
 static const char *target_name(int target) { return target_rows[target].name; }
 static bool has_clusters(int target) { return target_rows[target].flags & TARGET_CLUSTER; }
+static bool multiplies_shared(int target) { return target_rows[target].flags & TARGET_WGMMA; }
 
 /* What "… name=value …" gives; NULL: nothing. */
 static const char *value_of(const char *values, const char *name)
@@ -185,6 +186,7 @@ bool fuzz_text_instances(const struct text_request *request, struct ir_context *
                                     .targets = &target,
                                     .target_name = target_name,
                                     .has_clusters = has_clusters,
+                                    .multiplies_shared = multiplies_shared,
                                     .spec_count = request->spec != NULL,
                                     .specs = &request->spec,
                                     .strict_fp = true};
