@@ -129,11 +129,8 @@ static struct orders_answer measure(struct orders_search *search, const struct n
 /* It was proved, so that somebody will want to see it. */
 static void keep_failure(struct orders_search *search, const struct native_code *code)
 {
-    struct buffer text = {0};
-    native_write_order(search->original, code, &text);
-    search->failure = arena_string(search->arena, text.data ? text.data : "");
+    search->failure = orders_text(search->arena, search->original, code);
     search->failed++;
-    buffer_free(&text);
 }
 
 struct orders_answer orders_ask(struct orders_search *search, const struct native_code *code,

@@ -193,5 +193,7 @@ struct orders_machine orders_program_machine(struct orders_program *program, int
 void orders_tell(struct buffer *out, const struct orders_search *search, const struct orders_gates *gates,
                  const char *const *calls);
 void orders_tell_trial(struct buffer *out, const struct orders_trial *trial);
+/* The order, as it is written. */
+const char *orders_text(struct arena *arena, const struct native_code *original, const struct native_code *code);
 void orders_plot(struct buffer *out, int count, const struct orders_search *const *searches, const char *const *names);
 #endif

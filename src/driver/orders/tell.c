@@ -120,3 +120,12 @@ void orders_tell_trial(struct buffer *out, const struct orders_trial *trial)
                       (long long)trial->elements);
     put_failure(out, trial->failure);
 }
+
+const char *orders_text(struct arena *arena, const struct native_code *original, const struct native_code *code)
+{
+    struct buffer text = {0};
+    native_write_order(original, code, &text);
+    const char *kept = arena_string(arena, text.data ? text.data : "");
+    buffer_free(&text);
+    return kept;
+}

@@ -30,11 +30,8 @@ static bool holds(struct orders_trial *trial, const struct native_code *code)
 
 static void keep_failure(struct orders_trial *trial, const struct native_code *code)
 {
-    struct buffer text = {0};
-    native_write_order(trial->original, code, &text);
-    trial->failure = arena_string(trial->arena, text.data ? text.data : "");
+    trial->failure = orders_text(trial->arena, trial->original, code);
     trial->failed++;
-    buffer_free(&text);
 }
 
 /* Up to so many orders, one from the other. */
